@@ -1,0 +1,43 @@
+# Everything that people and CI run. Each target makes .venv first, and again only when what it
+# is made from has changed.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# The samples for trying things on, when they lie beside the checkout; tests skip without them.
+CLICKGYM_DATA ?= $(wildcard $(abspath ../shared/data))
+export CLICKGYM_DATA
+# One BLAS or OpenMP thread a process: several on a small machine slow each other down.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-slow check bench setup clean
+
+setup: $(READY)
+
+$(READY): setup.cfg pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (once; a minute or two)"
+	@$(PYTHON) -c 'import sys; sys.exit("clickgym needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/clickgym demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 -m 'not slow'
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
+
+check: $(READY)
+	$(BIN)/ruff check .
+	@mkdir -p .typing && ln -sfn .. .typing/clickgym
+	$(BIN)/mypy --config-file setup.cfg
+
+bench: $(READY)
+	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/ppo.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .typing .mypy_cache .ruff_cache .pytest_cache

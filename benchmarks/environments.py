@@ -1,0 +1,153 @@
+"""How many result pages a second: every number from one run, beside what the machine can do.
+
+    python benchmarks/environments.py            (or: make bench)
+
+A page is one query, K = 10 slots shown, clicks drawn, and the next query. Work that is compared is
+timed in turn, round after round, and the best round of each counts, so that a busy moment of the
+machine does not fall on one of them alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import gymnasium as gym
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import clickgym
+from clickgym import clickmodels, data, envs, policies
+
+BATCH = 4096
+ROUNDS = 7
+SECONDS = 0.25  # of work in a round
+USERS = ("DBN", "CoCM")
+
+
+class NoOp(gym.Env):
+    """The least that an environment can do, as a yardstick for Gymnasium's own overhead."""
+
+    observation_space = gym.spaces.Discrete(1000)
+    action_space = gym.spaces.Box(-1.0, 1.0, (10,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        return np.int64(0), {}
+
+    def step(self, action):
+        return np.int64(0), 0.0, True, False, {}
+
+
+def rates(works: dict[str, tuple[Callable[[], object], float]]) -> dict[str, float]:
+    """Return units a second of each work, given as (function, units a call)."""
+    repeats = {}
+    for name, (work, _) in works.items():
+        work()
+        start = time.perf_counter()
+        work()
+        repeats[name] = max(int(SECONDS / (time.perf_counter() - start)), 1)
+    best = dict.fromkeys(works, 0.0)
+    for _ in range(ROUNDS):
+        for name, (work, units) in works.items():
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                work()
+            rate = units * repeats[name] / (time.perf_counter() - start)
+            best[name] = max(best[name], rate)
+    return best
+
+
+def stepper(env: gym.vector.VectorEnv, n_docs: int) -> Callable[[], object]:
+    """Return a function that steps ``env`` with ever different random scores, made beforehand."""
+    rng = np.random.default_rng(1)
+    actions = [rng.uniform(-1, 1, (env.num_envs, n_docs)).astype(np.float32) for _ in range(8)]
+    env.reset(seed=0)
+    turn = iter(range(10**12))
+    return lambda: env.step(actions[next(turn) % len(actions)])
+
+
+def pages_of(env: gym.Env, n_docs: int, pages: int = 500) -> Callable[[], object]:
+    """Return a function that plays ``pages`` pages, reset and step, in one environment."""
+    rng = np.random.default_rng(1)
+    actions = list(rng.uniform(-1, 1, (pages, n_docs)).astype(np.float32))
+    env.reset(seed=0)
+
+    def play() -> None:
+        for action in actions:
+            env.reset()
+            env.step(action)
+
+    return play
+
+
+def measure(n_docs: int) -> dict[str, float]:
+    world = data.synthetic_world(n_docs=n_docs)
+    rng = np.random.default_rng(0)
+    features = world.standardised_features
+    batch = features[:BATCH].repeat(-(-BATCH // len(features)), axis=0)[:BATCH]
+    if "clickgym-bench/NoOp-v0" not in gym.registry:
+        gym.register("clickgym-bench/NoOp-v0", NoOp)
+    works: dict[str, tuple[Callable[[], object], float]] = {
+        "NumPy uniforms": (lambda: rng.random(BATCH * 10), BATCH * 10),
+        "copying feature observations": (batch.copy, BATCH),
+        "no-op environment, gym.make": (pages_of(gym.make("clickgym-bench/NoOp-v0"), 10), 500),
+    }
+    for user in USERS:
+        name = f"clickgym/{user}-v0"
+        for observation in ("ids", "features"):
+            env = gym.make_vec(
+                name, num_envs=BATCH, vectorization_mode="vector_entry_point", world=world,
+                observation=observation,
+            )  # fmt: skip
+            works[f"{user} make_vec({BATCH}), {observation}"] = (stepper(env, n_docs), BATCH)
+        single = gym.make(name, world=world, observation="ids")
+        works[f"{user} gym.make, ids (reset + step)"] = (pages_of(single, n_docs), 500)
+        sync = gym.make_vec(
+            name, num_envs=8, vectorization_mode="sync", world=world, observation="ids",
+            vector_kwargs={"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP},
+        )  # fmt: skip
+        works[f"{user} SyncVectorEnv(8), ids"] = (stepper(sync, n_docs), 8)
+        model = clickmodels.true_user(user, world)
+        policy = policies.stochastic(world.gain, temperature=0.1)
+        collect = lambda model=model, policy=policy: envs.collect(  # noqa: E731
+            world, model, policy, 25 * BATCH, seed=0
+        )
+        works[f"{user} collect, Plackett-Luce with propensities"] = (collect, 25 * BATCH)
+    return rates(works)
+
+
+def report(n_docs: int, console: Console) -> None:
+    result = measure(n_docs)
+    copy = result["copying feature observations"]
+    table = Table(title=f"pages a second, n_docs={n_docs}, 10 slots, 1,000 queries, 136 features")
+    for head in ("work", "a second", "bar", "of a plain copy"):
+        table.add_column(head, justify="left" if head == "work" else "right")
+    for name, rate in result.items():
+        bar, share = "", ""
+        if n_docs == 10:
+            bar = bar_of(name, copy)
+        if name.endswith(", features"):
+            share = f"{rate / copy:.0%}"
+        table.add_row(name, f"{rate:,.0f}", bar, share)
+    console.print(table)
+
+
+def bar_of(name: str, copy: float) -> str:
+    """Return the bar that the project holds itself to on a quiet machine, if there is one."""
+    if "make_vec" in name:
+        return f"{copy / 2:,.0f}" if name.endswith("features") else "2,500,000"
+    if name.startswith("CoCM collect"):
+        return "1,500,000"
+    return "50,000" if name.endswith("ids (reset + step)") else ""
+
+
+def main() -> None:
+    console = Console(width=110)
+    console.print(f"clickgym {clickgym.__version__}, numpy {np.__version__}")
+    for n_docs in (10, 30):
+        report(n_docs, console)
+
+
+if __name__ == "__main__":
+    main()

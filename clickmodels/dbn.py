@@ -1,0 +1,121 @@
+"""The dynamic Bayesian network model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from ..data.uniforms import Uniforms
+from .attractiveness import AttractivenessModel
+from .base import zero_after_impossible
+from .registry import register
+from .tables import Table
+
+
+@register("DBN")
+class DBN(AttractivenessModel):
+    """Dynamic Bayesian network (Chapelle and Zhang 2009; the robustness paper, equations 10, 11).
+
+    Assumptions: the user reads from the top; an examined document is clicked if attractive; a
+    clicked one may satisfy, which ends the page; otherwise reading goes on with probability
+    ``continuation``. Relevance is attractiveness times satisfaction.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    satisfaction : (Q, N)
+        P(satisfied | clicked).
+    continuation : float
+    """
+
+    def __init__(
+        self, attractiveness: ArrayLike, satisfaction: ArrayLike, continuation: float
+    ) -> None:
+        super().__init__(attractiveness)
+        self._satisfaction = Table(satisfaction, "satisfaction")
+        checks.same_shape(self.satisfaction, self.shape, "satisfaction", "attractiveness")
+        self.continuation = float(checks.probabilities(continuation, "continuation", 0))
+        # P(attractive and satisfying): one uniform decides click and satisfaction together.
+        self._relevance = Table(self.attractiveness * self.satisfaction, "relevance")
+
+    @property
+    def satisfaction(self) -> NDArray[np.float64]:
+        """P(satisfied | clicked), (Q, N)."""
+        return self._satisfaction.values
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return {
+            "attractiveness": self.attractiveness,
+            "satisfaction": self.satisfaction,
+            "continuation": self.continuation,
+        }
+
+    def relevance(self) -> NDArray[np.float64]:
+        """Return attractiveness times satisfaction, (Q, N)."""
+        return self._relevance.values
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return P(C_k = 1 | c_<k), (n, K), by filtering P(E_k = 1 | c_<k) down the page."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        values = self._attractiveness.columns(query, ranking.T)
+        stay = 1.0 - self._satisfaction.columns(query, ranking.T)
+        examined = np.ones(len(query))
+        probs = np.empty(values.shape)
+        for slot in range(len(values)):
+            probs[slot] = examined * values[slot]
+            skipped = 1.0 - probs[slot]
+            # A skip that could not happen leaves 0 / 0 here; zero_after_impossible settles it.
+            after_skip = examined * (1.0 - values[slot]) / np.where(skipped > 0, skipped, 1.0)
+            examined = np.where(clicks[:, slot], stay[slot], after_skip) * self.continuation
+        return zero_after_impossible(np.ascontiguousarray(probs.T), clicks)
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
+        query, ranking = self.checked_pages(query, ranking)
+        values = self._attractiveness.columns(query, ranking.T)
+        goes_on = 1.0 - self._relevance.columns(query, ranking.T)
+        goes_on *= self.continuation
+        examined = np.ones(len(query))
+        for slot in range(len(values)):
+            values[slot] *= examined
+            examined *= goes_on[slot]
+        return np.ascontiguousarray(values.T)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n); one uniform a slot, and one a page for how far reading goes."""
+        uniforms = rng.random(columns.shape)
+        patience = rng.random(columns.shape[1])
+        clicks = uniforms < self._attractiveness.columns(query, columns)
+        goes_on = uniforms >= self._relevance.columns(query, columns)
+        reach = 1.0
+        for slot in range(1, len(columns)):
+            reach *= self.continuation  # P(patience < reach) = continuation ** slot
+            goes_on[slot] &= goes_on[slot - 1]
+            clicks[slot] &= goes_on[slot - 1]
+            clicks[slot] &= patience < reach
+        return clicks
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        values = self._attractiveness.page(query, ranking)
+        satisfying = self._relevance.page(query, ranking)
+        clicks = [False] * len(ranking)
+        patience, *draws = uniforms.take(len(ranking) + 1)
+        reach = 1.0
+        for slot, uniform in enumerate(draws):
+            if uniform < values[slot]:
+                clicks[slot] = True
+                if uniform < satisfying[slot]:
+                    break
+            reach *= self.continuation
+            if patience >= reach:
+                break
+        return clicks

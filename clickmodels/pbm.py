@@ -1,0 +1,70 @@
+"""The position-based model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from ..data.uniforms import Uniforms
+from .attractiveness import AttractivenessModel
+from .base import zero_after_impossible
+from .registry import register
+
+
+@register("PBM")
+class PBM(AttractivenessModel):
+    """Position-based model (Craswell et al. 2008; equations 7 and 8 of the robustness paper).
+
+    Assumptions: a document is clicked if and only if it is examined and attractive; examination
+    depends on the rank alone, attractiveness on query and document alone; slots are independent.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (K,)
+        By rank; pages may have fewer slots.
+    """
+
+    def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
+        super().__init__(attractiveness)
+        self.examination = checks.probabilities(examination, "examination", 1).copy()
+        self.examination.flags.writeable = False
+        self._examination_list = self.examination.tolist()
+
+    @property
+    def max_slots(self) -> int:
+        """The length of ``examination``."""
+        return len(self.examination)
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return {"attractiveness": self.attractiveness, "examination": self.examination}
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return attractiveness times examination, (n, K)."""
+        query, ranking = self.checked_pages(query, ranking)
+        return self._attractiveness.rows(query, ranking) * self.examination[: ranking.shape[1]]
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return ``click_probs``: clicks on other slots tell nothing."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        return zero_after_impossible(self.click_probs(query, ranking), clicks)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n)."""
+        probs = self._attractiveness.columns(query, columns)
+        probs *= self.examination[: len(columns), None]
+        return rng.random(columns.shape) < probs
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        values = self._attractiveness.page(query, ranking)
+        examination, draws = self._examination_list, uniforms.take(len(ranking))
+        return [draws[slot] < value * examination[slot] for slot, value in enumerate(values)]

@@ -1,0 +1,102 @@
+"""The user browsing model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from ..data.uniforms import Uniforms
+from .attractiveness import AttractivenessModel
+from .base import zero_after_impossible
+from .registry import register
+
+
+@register("UBM")
+class UBM(AttractivenessModel):
+    """User browsing model (Dupret and Piwowarski 2008; equation 9 of the robustness paper).
+
+    Assumptions: as in PBM, but examination depends on the rank and on the rank of the latest
+    click above it.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (K, K)
+        ``[r, r']`` for the slot ``r`` (0-based), with ``r' = 0`` when nothing was clicked yet,
+        else the 1-based rank of the latest click. Entries with ``r' > r`` are never read.
+    """
+
+    def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
+        super().__init__(attractiveness)
+        self.examination = checks.probabilities(examination, "examination", 2).copy()
+        rows, columns = self.examination.shape
+        if rows != columns or rows == 0:
+            raise ValueError(f"examination must be square, not {self.examination.shape}")
+        self.examination.flags.writeable = False
+        self._examination_list = self.examination.tolist()
+
+    @property
+    def max_slots(self) -> int:
+        """The size of ``examination``."""
+        return len(self.examination)
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return {"attractiveness": self.attractiveness, "examination": self.examination}
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return attractiveness times the examination that the latest click gives, (n, K)."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        slots = ranking.shape[1]
+        latest = np.zeros(ranking.shape, dtype=np.int64)
+        ranks = np.where(clicks, np.arange(1, slots + 1), 0)
+        latest[:, 1:] = np.maximum.accumulate(ranks, axis=1)[:, :-1]
+        probs = self._attractiveness.rows(query, ranking)
+        probs *= self.examination[np.arange(slots), latest]
+        return zero_after_impossible(probs, clicks)
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (n, K), by recursion over the rank of the latest click: O(n K²)."""
+        query, ranking = self.checked_pages(query, ranking)
+        n, slots = ranking.shape
+        values = self._attractiveness.columns(query, ranking.T)
+        latest = np.zeros((slots + 1, n))  # P(the latest click so far is at this rank)
+        latest[0] = 1.0
+        result = np.empty((slots, n))
+        for slot in range(slots):
+            examined = self.examination[slot, : slot + 1]
+            clicked = latest[: slot + 1] * (examined[:, None] * values[slot])
+            latest[: slot + 1] -= clicked
+            result[slot] = clicked.sum(axis=0)
+            latest[slot + 1] = result[slot]
+        return np.ascontiguousarray(result.T)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n)."""
+        values = self._attractiveness.columns(query, columns)
+        uniforms = rng.random(columns.shape)
+        clicks = np.empty(columns.shape, dtype=bool)
+        latest = np.zeros(columns.shape[1], dtype=np.int64)
+        for slot in range(len(columns)):
+            values[slot] *= self.examination[slot].take(latest)
+            np.less(uniforms[slot], values[slot], out=clicks[slot])
+            latest[clicks[slot]] = slot + 1
+        return clicks
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        values = self._attractiveness.page(query, ranking)
+        clicks = [False] * len(ranking)
+        latest = 0
+        for slot, uniform in enumerate(uniforms.take(len(ranking))):
+            if uniform < values[slot] * self._examination_list[slot][latest]:
+                clicks[slot] = True
+                latest = slot + 1
+        return clicks

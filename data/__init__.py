@@ -1,0 +1,9 @@
+"""Worlds and click logs."""
+
+from .embedded import embedded_world
+from .letor import load_letor
+from .log import ClickLog
+from .synthetic import synthetic_world
+from .world import World
+
+__all__ = ["ClickLog", "World", "embedded_world", "load_letor", "synthetic_world"]

@@ -1,0 +1,116 @@
+"""Checks of arguments: each raises an error that names the argument and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def integers(value: ArrayLike, name: str, ndim: int) -> NDArray[Any]:
+    """Return ``value`` as an integer array with ``ndim`` dimensions, without copying one."""
+    array = _array(value, name)
+    if array.dtype.kind not in "iu" and array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold integers, not {array.dtype}")
+    return _with_ndim(array, name, ndim)
+
+
+def booleans(value: ArrayLike, name: str, ndim: int) -> NDArray[np.bool_]:
+    """Return ``value`` as a boolean array; integers are taken when all of them are 0 or 1."""
+    array = _array(value, name)
+    if array.dtype != np.bool_:
+        if array.size and not np.isin(array, (0, 1)).all():
+            raise ValueError(f"{name} must be boolean (or 0 and 1)")
+        array = array.astype(np.bool_)
+    return _with_ndim(array, name, ndim)
+
+
+def finite(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return ``value`` as a float array in which every number is finite."""
+    array = _array(value, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):  # what overflows is not finite, and said so below
+        array = _with_ndim(array.astype(dtype, copy=False), name, ndim)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has a value that is not finite{_where(~np.isfinite(array))}")
+    return array
+
+
+def probabilities(value: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return ``value`` as a float array with every number in [0, 1]."""
+    array = finite(value, name, ndim)
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        raise ValueError(f"{name} must be within [0, 1]{_where(outside)}")
+    return array
+
+
+def same_shape(array: NDArray[Any], shape: Sequence[int], name: str, like: str) -> None:
+    """Raise unless ``array`` has the shape that ``like`` asks for."""
+    if array.shape != tuple(shape):
+        raise ValueError(f"{name} has shape {array.shape}, but {like} needs {tuple(shape)}")
+
+
+def positive_integer(value: Any, name: str, minimum: int = 1) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name} must be an integer, not {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, not {value}")
+    return int(value)
+
+
+def choice(value: str, options: Sequence[str], name: str) -> str:
+    """Return ``value`` if it is one of ``options``."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(options)}, not {value!r}")
+    return value
+
+
+def rankings(
+    ranking: NDArray[Any], query: NDArray[Any], n_queries: int, n_docs: int, name: str = "ranking"
+) -> None:
+    """Raise unless queries and documents are known, and empty slots (-1) only trail.
+
+    Costs one pass over ``ranking`` (n, K). Repeated documents are not looked for here.
+    """
+    if query.size and (query.min() < 0 or query.max() >= n_queries):
+        row = int(np.flatnonzero((query < 0) | (query >= n_queries))[0])
+        raise ValueError(f"query[{row}] is {query[row]}, but there are {n_queries} queries")
+    if not ranking.size:
+        return
+    lowest, highest = ranking.min(), ranking.max()
+    if lowest < -1 or highest >= n_docs:
+        row, slot = np.argwhere((ranking < -1) | (ranking >= n_docs))[0]
+        raise ValueError(
+            f"{name}[{row}, {slot}] is {ranking[row, slot]}, but a query has {n_docs} candidates "
+            "(-1 is an empty slot)"
+        )
+    if lowest == -1:
+        gaps = (ranking[:, :-1] == -1) & (ranking[:, 1:] != -1)
+        if gaps.any():
+            row, slot = np.argwhere(gaps)[0]
+            raise ValueError(f"{name}[{row}, {slot}] is empty but a later slot is not")
+
+
+def _array(value: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} is not an array: {error}") from error
+
+
+def _with_ndim(array: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), not shape {array.shape}")
+    return array
+
+
+def _where(mask: NDArray[np.bool_]) -> str:
+    index = np.argwhere(mask)[0]
+    return f" (first at index {tuple(int(i) for i in index)})" if index.size else ""

@@ -1,0 +1,196 @@
+"""A click log: what was shown, with which propensity, and what was clicked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
+
+from . import checks
+from .files import replaced
+from .folding import fold_rows
+
+if TYPE_CHECKING:
+    from .world import World
+
+METADATA_KEY = b"clickgym"
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ClickLog:
+    """Impressions of result pages, one a row.
+
+    Parameters
+    ----------
+    query : (n,) integers
+    ranking : (n, K) integers
+        Candidate indices; -1 = empty slot, and empty slots only trail.
+    clicks : (n, K) bool
+        Never set on an empty slot.
+    log_propensity : (n,) floats, optional
+        log of the logging policy's probability of the ranking, given the query.
+    weight : (n,) floats, optional
+        How many impressions a row stands for; every metric honours it.
+    fingerprint : str, optional
+        The world's; using the log with another world is then an error.
+    """
+
+    query: NDArray[np.int32]
+    ranking: NDArray[Any]
+    clicks: NDArray[np.bool_]
+    log_propensity: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = None
+    fingerprint: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        query = checks.integers(self.query, "query", 1)
+        ranking = checks.integers(self.ranking, "ranking", 2)
+        clicks = checks.booleans(self.clicks, "clicks", 2)
+        n = len(query)
+        if ranking.shape[1] == 0:
+            raise ValueError("ranking must have at least one slot")
+        checks.same_shape(ranking, (n, ranking.shape[1]), "ranking", "query")
+        checks.same_shape(clicks, ranking.shape, "clicks", "ranking")
+        if n and (query.min() < 0 or query.max() > np.iinfo(np.int32).max):
+            raise ValueError("query must hold indices from 0 on")
+        limit = np.iinfo(np.int32).max
+        checks.rankings(ranking, query, limit, limit)
+        empty_clicked = clicks & (ranking < 0)
+        if empty_clicked.any():
+            row, slot = np.argwhere(empty_clicked)[0]
+            raise ValueError(f"clicks[{row}, {slot}] is set, but that slot is empty")
+        self._freeze("query", query.astype(np.int32, copy=False))
+        self._freeze("ranking", ranking)
+        self._freeze("clicks", clicks)
+        for name, allowed in (("log_propensity", "at most 0"), ("weight", "at least 0")):
+            value = getattr(self, name)
+            if value is not None:
+                array = checks.finite(value, name, 1)
+                checks.same_shape(array, (n,), name, "query")
+                wrong = array > 1e-9 if name == "log_propensity" else array < 0
+                if wrong.any():
+                    row = int(np.flatnonzero(wrong)[0])
+                    raise ValueError(f"{name}[{row}] is {array[row]}, but must be {allowed}")
+                self._freeze(name, array)
+
+    def _freeze(self, name: str, array: NDArray[Any]) -> None:
+        view = array.view()
+        view.flags.writeable = False
+        object.__setattr__(self, name, view)
+
+    def __len__(self) -> int:
+        """Return the number of rows n."""
+        return len(self.query)
+
+    def __getitem__(self, rows: slice | ArrayLike) -> ClickLog:
+        """Return the chosen rows (a slice, a mask or indices) as a log."""
+        index = rows if isinstance(rows, slice) else np.asarray(rows)
+
+        def take(array: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if array is None else array[index]
+
+        return replace(
+            self, query=self.query[index], ranking=self.ranking[index], clicks=self.clicks[index],
+            log_propensity=take(self.log_propensity), weight=take(self.weight),
+        )  # fmt: skip
+
+    @property
+    def slots(self) -> int:
+        """Number of slots K."""
+        return self.ranking.shape[1]
+
+    @property
+    def impressions(self) -> float:
+        """Number of impressions: the rows, or the sum of their weights."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    def check_world(self, world: World) -> None:
+        """Raise unless this log belongs to ``world`` and shows only documents that it has."""
+        world.check_fingerprint(self.fingerprint, "the log")
+        checks.rankings(self.ranking, self.query, world.n_queries, world.n_docs)
+
+    def split(self, fractions: Sequence[float], seed: int) -> tuple[ClickLog, ...]:
+        """Split the rows at random into one log for each of ``fractions``, which sum to one."""
+        shares = checks.probabilities(fractions, "fractions", 1)
+        if len(shares) == 0 or abs(shares.sum() - 1.0) > 1e-9:
+            raise ValueError(f"fractions must sum to 1, not {shares.sum():.8g}")
+        order = np.random.default_rng(seed).permutation(len(self))
+        bounds = np.rint(np.cumsum(shares)[:-1] * len(self)).astype(int)
+        return tuple(self[np.sort(part)] for part in np.split(order, bounds))
+
+    def compress(self) -> ClickLog:
+        """Fold equal rows into one row with the sum of their weights.
+
+        The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
+        a sort of the rows, packed into as few 64-bit words as they need.
+        """
+        columns = [self.query[:, None], self.ranking, self.clicks]
+        if self.log_propensity is not None:
+            bits = self.log_propensity.view(np.int64)
+            columns.append(np.unique(bits, return_inverse=True)[1].reshape(-1, 1))
+        first, weight = fold_rows(columns, self.weight)
+        return replace(self[first], weight=weight)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the log as Parquet, atomically."""
+        columns = {
+            "query": pa.array(self.query),
+            "ranking": _fixed_lists(self.ranking),
+            "clicks": _fixed_lists(self.clicks),
+        }
+        for name in ("log_propensity", "weight"):
+            value = getattr(self, name)
+            if value is not None:
+                columns[name] = pa.array(value)
+        header = {"format": FORMAT, "slots": self.slots, "fingerprint": self.fingerprint}
+        table = pa.table(columns)
+        table = table.replace_schema_metadata({METADATA_KEY: json.dumps(header).encode()})
+        with replaced(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClickLog:
+        """Read a log written by ``save``; anything else is an error that names the file."""
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: no such file")
+        try:
+            table = pq.read_table(path, page_checksum_verification=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a whole Parquet file ({error})") from error
+        metadata = (table.schema.metadata or {}).get(METADATA_KEY)
+        if metadata is None:
+            raise ValueError(f"{path}: a Parquet file, but not a click log that clickgym wrote")
+        try:
+            return cls(**_read(table, json.loads(metadata)))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def _read(table: pa.Table, header: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the log that ``save`` wrote as ``table``."""
+    if header["format"] != FORMAT:
+        raise ValueError(f"written in format {header['format']}, this reads {FORMAT}")
+    shape = (table.num_rows, header["slots"])
+    data: dict[str, Any] = {"query": table["query"].to_numpy()}
+    for name in ("ranking", "clicks"):
+        flat = table[name].combine_chunks().flatten()
+        data[name] = flat.to_numpy(zero_copy_only=False).reshape(shape)
+    for name in ("log_propensity", "weight"):
+        if name in table.column_names:
+            data[name] = table[name].to_numpy()
+    return {**data, "fingerprint": header["fingerprint"]}
+
+
+def _fixed_lists(array: NDArray[Any]) -> pa.Array:
+    flat = pa.array(np.ascontiguousarray(array).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])

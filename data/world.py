@@ -1,0 +1,252 @@
+"""A world: queries, their candidate documents, relevance grades, features and frequencies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import checks
+
+if TYPE_CHECKING:
+    from .log import ClickLog
+
+FEATURE_CLIP = 10.0
+
+
+class World:
+    """Queries with graded candidate documents. Frozen, validated, shared and never deep-copied.
+
+    Parameters
+    ----------
+    relevance : (Q, N) integers
+        Grades ``0 .. max_grade``; -1 = unjudged, or no such candidate.
+    features : (Q, N, F) floats, optional
+        Kept as float32; a read-only float32 array is shared instead of copied.
+    query_probs : (Q,), optional
+        How often each query is asked; sums to one. Uniform by default.
+    candidates : (Q, N) bool, optional
+        Which documents may be shown. Default ``relevance >= 0``.
+    query_ids : (Q,), optional
+        The queries' names outside; kept as strings.
+    doc_ids : (Q, N), optional
+        The documents' names outside; kept as strings.
+    max_grade : int
+        The highest grade there can be.
+    name : str
+        For people; not part of the fingerprint.
+
+    Notes
+    -----
+    Arrays are made read-only. The fingerprint covers what the indices mean (grades, features, ids
+    and candidates), not how often a query is asked. ``restricted_to`` keeps it: a restricted world
+    has the same indices, so what was fitted to one fits the other.
+    """
+
+    relevance: NDArray[np.int8]
+    features: NDArray[np.float32] | None
+    query_probs: NDArray[np.float64]
+    candidates: NDArray[np.bool_]
+    query_ids: NDArray[np.str_] | None
+    doc_ids: NDArray[np.str_] | None
+    max_grade: int
+    name: str
+
+    def __init__(
+        self,
+        relevance: ArrayLike,
+        features: ArrayLike | None = None,
+        query_probs: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
+        query_ids: Sequence[Any] | NDArray[Any] | None = None,
+        doc_ids: Sequence[Sequence[Any]] | NDArray[Any] | None = None,
+        max_grade: int = 4,
+        name: str = "",
+    ) -> None:
+        max_grade = checks.positive_integer(max_grade, "max_grade")
+        if max_grade > 30:
+            raise ValueError(f"max_grade must be at most 30, not {max_grade}")
+        grades = checks.integers(relevance, "relevance", 2)
+        if 0 in grades.shape:
+            raise ValueError(f"relevance has shape {grades.shape}: there must be a query and a doc")
+        outside = (grades < -1) | (grades > max_grade)
+        if outside.any():
+            query, doc = np.argwhere(outside)[0]
+            raise ValueError(
+                f"relevance[{query}, {doc}] is {grades[query, doc]}, outside -1..{max_grade}"
+            )
+        shape = grades.shape
+        shown = grades >= 0 if candidates is None else checks.booleans(candidates, "candidates", 2)
+        checks.same_shape(shown, shape, "candidates", "relevance")
+        probs = self._checked_probs(query_probs, shown)
+        self._set("relevance", grades.astype(np.int8))  # copies: the caller's stay writable
+        self._set("candidates", shown.copy())
+        self._set("query_probs", probs)
+        self._set("features", None if features is None else _features(features, shape))
+        self._set("query_ids", _ids(query_ids, "query_ids", shape[:1]))
+        self._set("doc_ids", _ids(doc_ids, "doc_ids", shape))
+        self.__dict__["max_grade"] = max_grade
+        self.__dict__["name"] = str(name)
+
+    @staticmethod
+    def _checked_probs(
+        query_probs: ArrayLike | None, candidates: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        empty = ~candidates.any(axis=1)
+        n_queries = len(candidates)
+        if query_probs is None:
+            probs = np.full(n_queries, 1.0 / n_queries)
+        else:
+            probs = checks.probabilities(query_probs, "query_probs", 1).copy()
+            checks.same_shape(probs, (n_queries,), "query_probs", "relevance")
+            if abs(probs.sum() - 1.0) > 1e-6:
+                raise ValueError(f"query_probs must sum to 1, not {probs.sum():.8g}")
+            probs /= probs.sum()
+        asked = empty & (probs > 0)
+        if asked.any():
+            query = int(np.flatnonzero(asked)[0])
+            raise ValueError(f"query {query} has no candidates (candidates[{query}] is all False)")
+        return probs
+
+    def _set(self, name: str, array: NDArray[Any] | None) -> None:
+        if array is not None:
+            array.flags.writeable = False
+        self.__dict__[name] = array
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a World is frozen: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a World is frozen: {name} cannot be deleted")
+
+    def __copy__(self) -> World:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be worked out again, so that workers get no more than they need."""
+        derived = {"gain", "standardised_features", "n_candidates"}
+        return {key: value for key, value in self.__dict__.items() if key not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for key, value in state.items():
+            if isinstance(value, np.ndarray):
+                self._set(key, value)
+            else:
+                self.__dict__[key] = value
+
+    def __repr__(self) -> str:
+        features = "no" if self.features is None else self.features.shape[2]
+        label = f"{self.name}: " if self.name else ""
+        return (
+            f"World({label}{self.n_queries} queries, up to {self.n_docs} candidates, "
+            f"{features} features, fingerprint {self.fingerprint[:8]})"
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries Q."""
+        return self.relevance.shape[0]
+
+    @property
+    def n_docs(self) -> int:
+        """Number of candidate places a query N (padded)."""
+        return self.relevance.shape[1]
+
+    @cached_property
+    def n_candidates(self) -> NDArray[np.int64]:
+        """Number of candidates of each query, (Q,)."""
+        return self.candidates.sum(axis=1)
+
+    @cached_property
+    def gain(self) -> NDArray[np.float64]:
+        """``(2**rel - 1) / (2**max_grade - 1)`` as (Q, N); 0 where there is no grade."""
+        grades = np.maximum(self.relevance, 0).astype(np.float64)
+        gain = (2.0**grades - 1.0) / (2.0**self.max_grade - 1.0)
+        gain.flags.writeable = False
+        return gain
+
+    @cached_property
+    def standardised_features(self) -> NDArray[np.float32]:
+        """Features with mean 0 and variance 1 over candidates, clipped to ±10, (Q, N, F).
+
+        Constant features and places without a candidate are 0.
+        """
+        if self.features is None:
+            raise ValueError("this world has no features; use observation='ids'")
+        rows = self.features[self.candidates].astype(np.float64)
+        spread = rows.std(axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
+        result = np.zeros(self.features.shape, dtype=np.float32)
+        scaled = np.clip((rows - rows.mean(axis=0)) / scale, -FEATURE_CLIP, FEATURE_CLIP)
+        result[self.candidates] = scaled
+        result.flags.writeable = False
+        return result
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What the indices of this world mean, as 64 hexadecimal digits."""
+        digest = hashlib.sha256(f"clickgym world 1 {self.max_grade}".encode())
+        for name in ("relevance", "candidates", "features", "query_ids", "doc_ids"):
+            array = self.__dict__[name]
+            if array is not None:
+                digest.update(f"{name} {array.shape} {array.dtype.str}".encode())
+                digest.update(np.ascontiguousarray(array).data.cast("B"))
+        return digest.hexdigest()
+
+    def check_fingerprint(self, fingerprint: str | None, what: str) -> None:
+        """Raise if ``fingerprint`` (of a model, log or policy) is another world's."""
+        if fingerprint is not None and fingerprint != self.fingerprint:
+            raise ValueError(
+                f"{what} belongs to another world: its fingerprint is {fingerprint[:12]}…, "
+                f"this world's is {self.fingerprint[:12]}…"
+            )
+
+    def restricted_to(self, log: ClickLog) -> World:
+        """Return this world with only the documents that ``log`` showed as candidates.
+
+        Indices and fingerprint stay the same; ``query_probs`` become the log's frequencies.
+        """
+        log.check_world(self)
+        weight = np.ones(len(log)) if log.weight is None else log.weight
+        counts = np.bincount(log.query, weights=weight, minlength=self.n_queries)
+        shown = np.zeros((self.n_queries, self.n_docs), dtype=bool)
+        rows, slots = np.nonzero((log.ranking >= 0) & (weight > 0)[:, None])
+        shown[log.query[rows], log.ranking[rows, slots]] = True
+        if not counts.sum() > 0:
+            raise ValueError("log has no impressions to restrict the world to")
+        result = World(
+            self.relevance, self.features, counts / counts.sum(), shown & self.candidates,
+            self.query_ids, self.doc_ids, self.max_grade, self.name,
+        )  # fmt: skip
+        result.__dict__["fingerprint"] = self.fingerprint
+        return result
+
+
+def _features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    array = checks.finite(given, "features", 3, np.float32)
+    checks.same_shape(array, (*shape, array.shape[2]), "features", "relevance")
+    if array.shape[2] == 0:
+        raise ValueError(f"features has shape {array.shape}: there must be a feature, or None")
+    # A read-only array is shared; one that the caller can still change is not. A tensor or an
+    # array of a subclass comes as a view of its memory.
+    shared = array is given or array.base is not None
+    return array.copy() if shared and array.flags.writeable else array
+
+
+def _ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:
+    if value is None:
+        return None
+    try:
+        array = np.asarray(value).astype(np.str_)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} is not an array: {error}") from error
+    checks.same_shape(array, shape, name, "relevance")
+    longest = max(int(np.strings.str_len(array).max()), 1)
+    return array.astype(f"U{longest}")  # equal ids have equal bytes, however they were kept before

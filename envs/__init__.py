@@ -1,0 +1,13 @@
+"""Gymnasium environments: a world and a click model, single or in batches."""
+
+from .collecting import collect
+from .ranking import RankingEnv
+from .registration import environment_ids, register_environments
+from .spaces import Rankings
+from .vector import FinalObservations, RankingVectorEnv
+
+register_environments()
+
+__all__ = [
+    "FinalObservations", "RankingEnv", "RankingVectorEnv", "Rankings", "collect", "environment_ids",
+]  # fmt: skip

@@ -1,0 +1,280 @@
+"""One ranking environment."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clickmodels import ClickModel
+from ..data import World
+from ..data.uniforms import Uniforms
+from .rendering import page_image, page_text
+from .settings import Settings
+from .validity import next_unused, repaired, wrong_slots
+
+
+class RankingEnv(gym.Env[Any, Any]):
+    """A user asks a query, the agent ranks its candidates, the user clicks.
+
+    ## Observation
+    ``observation="features"`` (default): ``Box(-10, 10, (N, F))``, the candidates' features,
+    standardised over the world and clipped. ``"ids"``: ``Discrete(Q)``, the query. ``"both"``: a
+    ``Dict`` of ``features`` and ``query``. With ``action="slots"`` the page so far is added: a last
+    feature with ``slot / K`` (0 = not placed), or with ids ``MultiDiscrete([Q] + [K + 1] * N)``,
+    the query and each candidate's slot (0 = not placed).
+
+    ## Action
+    ``"scores"`` (default): ``Box(-1, 1, (N,))``, a score for each candidate; the page shows the K
+    best. Any finite vector is taken; ties are broken at random. ``"ranking"``: ``MultiDiscrete``,
+    the K documents themselves. ``"slots"``: ``Discrete(N)``, the document of the next slot.
+
+    ## Reward
+    ``"clicks"`` (default): the number of clicks on the page. ``"expected_clicks"``: its exact
+    expectation. ``"ndcg"``: nDCG@K of the page, for true users only. With ``"slots"`` it comes
+    with the last slot and is 0 before.
+
+    ## Start
+    A query drawn from the world's ``query_probs``; ``reset(options={"query": q})`` chooses it.
+
+    ## End
+    The episode terminates when the page is shown: after one step, or with ``"slots"`` after K
+    (fewer for a query with fewer candidates). It is never truncated.
+
+    ## Info
+    ``query``, ``ranking`` (K,) with -1 for empty slots, ``clicks`` (K,), ``repaired`` (whether the
+    action had to be changed); ``expected_clicks`` when ``expectations=True``.
+
+    ## Arguments
+    user : the name of a true user, or a ``ClickModel`` that is one.
+    world : ``World``; default the embedded one with 30 candidates a query.
+    click_model : for ``clickgym/Learned-v0``: a ``ClickModel`` or the path of a saved one.
+    user_params : changes to a named user's parameters (see ``clickmodels.true_user``).
+    slots : K.
+    action, observation, reward : as above.
+    invalid : what a repeated document or one that is no candidate leads to: ``"raise"`` (default
+        for ``"ranking"``) or ``"repair"``, the next unused candidate in index order (default for
+        ``"slots"``).
+    expectations : adds the exact expected clicks to ``info``; they cost more than the page.
+    render_mode : ``"ansi"`` or ``"rgb_array"``.
+
+    ## Version history
+    v0: the first.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        user: str | ClickModel | None = None,
+        world: World | None = None,
+        click_model: ClickModel | str | os.PathLike[str] | None = None,
+        user_params: dict[str, Any] | None = None,
+        slots: int = 10,
+        action: str = "scores",
+        observation: str = "features",
+        reward: str = "clicks",
+        invalid: str | None = None,
+        expectations: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        self.settings = Settings(
+            user, world, click_model, user_params, slots, action, observation, reward, invalid,
+            expectations,
+        )  # fmt: skip
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
+        self.render_mode = render_mode
+        self.world = self.settings.world
+        self.model = self.settings.model
+        self.slots = self.settings.slots
+        self.action_space = self.settings.action_space
+        self.observation_space = self.settings.observation_space
+        self._no_page = np.full(self.slots, -1, dtype=np.int64)
+        self._no_clicks = np.zeros(self.slots, dtype=np.bool_)
+        self._uniforms: Uniforms | None = None
+        self._query = -1
+        self._page: list[int] = []
+        self._clicks: list[bool] = []
+        self._repaired = False
+        self._done = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a page; ``options={"query": q}`` chooses the query."""
+        if seed is not None or self._uniforms is None:
+            super().reset(seed=seed)
+            self._uniforms = Uniforms(self.np_random)
+        self._query = self._next_query(options)
+        self._page, self._clicks, self._repaired, self._done = [], [], False, False
+        return self._observe(), self._info()
+
+    def _next_query(self, options: dict[str, Any] | None) -> int:
+        assert self._uniforms is not None
+        if not options:
+            return self.settings.queries.draw_one(self._uniforms.one())
+        unknown = set(options) - {"query"}
+        if unknown:
+            raise ValueError(f"options has unknown entries: {', '.join(sorted(unknown))}")
+        query = _integer(options["query"], "options['query']")
+        if not 0 <= query < self.world.n_queries or not self.world.candidates[query].any():
+            raise ValueError(f"options['query'] is {query}: no such query with candidates")
+        return query
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Show a page (or fill its next slot) and return what the user does."""
+        if self._done or self._uniforms is None:
+            raise gym.error.ResetNeeded("the page is over: call reset() before step()")
+        kind = self.settings.action
+        if kind == "scores":
+            self._page = self._order(action)
+        elif kind == "ranking":
+            self._page = self._rank(action)
+        else:
+            self._page.append(self._place(action))
+            if len(self._page) < self.settings.lengths[self._query]:
+                return self._observe(), 0.0, False, False, self._info()
+        missing = self.slots - len(self._page)
+        page = self._page + [-1] * missing if missing else self._page
+        self._clicks = self.model.sample_page(self._query, page, self._uniforms)
+        self._done = True
+        info = self._info()
+        if self.settings.reward == "clicks":
+            reward = float(sum(self._clicks))
+        elif "expected_clicks" in info and self.settings.reward == "expected_clicks":
+            reward = float(info["expected_clicks"])
+        else:
+            query, ranking = np.array([self._query]), np.array([page])
+            reward = float(self.settings.rewards(query, ranking, np.zeros(1))[0])
+        return self._observe(), reward, True, False, info
+
+    def _order(self, action: Any) -> list[int]:
+        """Return the page of the best scores, ties at random."""
+        assert self._uniforms is not None
+        with np.errstate(over="ignore"):  # finite, but beyond float32: they compare as infinite
+            scores = np.asarray(action, dtype=np.float32)
+        if scores.shape != (self.world.n_docs,):
+            raise ValueError(f"action has shape {scores.shape}, not ({self.world.n_docs},)")
+        values = scores.tolist()
+        if not math.isfinite(sum(values)) and not np.isfinite(np.asarray(action)).all():
+            raise ValueError("action has a score that is not finite")
+        order = sorted(range(len(values)), key=values.__getitem__, reverse=True)
+        if len(set(values)) < len(values):
+            keys = list(zip(values, self._uniforms.take(len(values)), strict=True))
+            order.sort(key=keys.__getitem__, reverse=True)
+        if not self.settings.all_candidates:
+            shown = self.world.candidates[self._query].tolist()
+            order = [document for document in order if shown[document]]
+        return order[: self.slots]
+
+    def _rank(self, action: Any) -> list[int]:
+        """Return the page that the action spells out, repaired if need be and allowed."""
+        ranking = np.asarray(action)
+        if ranking.shape != (self.slots,) or ranking.dtype.kind not in "iu":
+            raise ValueError(f"action must be {self.slots} integers, not {ranking!r}")
+        if ranking.min() < 0 or ranking.max() >= self.world.n_docs:
+            raise ValueError(f"action has a document outside 0..{self.world.n_docs - 1}")
+        page = ranking.astype(np.int64)[None]
+        candidates = self.world.candidates[self._query][None]
+        length = self.settings.lengths[[self._query]]
+        if self.settings.invalid == "raise":
+            wrong = wrong_slots(page, candidates, length)[0]
+            if wrong.any():
+                slot = int(wrong.argmax())
+                raise ValueError(
+                    f"action[{slot}] shows document {page[0, slot]}, which is on the page already "
+                    "or no candidate; invalid='repair' replaces it"
+                )
+            return page[0, : length[0]].tolist()
+        page, changed = repaired(page, candidates, length)
+        self._repaired = bool(changed[0])
+        return page[0, : length[0]].tolist()
+
+    def _place(self, action: Any) -> int:
+        """Return the document for the next slot."""
+        document = _integer(action, "action")
+        if not 0 <= document < self.world.n_docs:
+            raise ValueError(f"action is {document}, outside 0..{self.world.n_docs - 1}")
+        free = self._free()
+        if free[document]:
+            return document
+        if self.settings.invalid == "raise":
+            raise ValueError(
+                f"action is document {document}, which is on the page already or no candidate"
+            )
+        self._repaired = True
+        return int(next_unused(np.array([document]), free[None])[0])
+
+    def _free(self) -> NDArray[np.bool_]:
+        free = self.world.candidates[self._query].copy()
+        free[self._page] = False
+        return free
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which actions are valid now, for MaskablePPO: (N,), or (K * N,) for rankings."""
+        if self.settings.action == "scores":
+            raise ValueError("action='scores' has no masks: every finite vector is valid")
+        if self._query < 0:
+            raise gym.error.ResetNeeded("call reset() before action_masks()")
+        if self.settings.action == "ranking":
+            return np.tile(self.world.candidates[self._query], self.slots)
+        return self._free()
+
+    def _observe(self) -> Any:
+        kind = self.settings.observation
+        if kind == "ids":
+            if self.settings.action != "slots":
+                return np.int64(self._query)
+            placed = np.zeros(self.world.n_docs + 1, dtype=np.int64)
+            placed[0] = self._query
+            placed[1 + np.array(self._page, dtype=np.int64)] = np.arange(1, len(self._page) + 1)
+            return placed
+        features = self.world.standardised_features[self._query]
+        if self.settings.action == "slots":
+            placed = np.zeros((self.world.n_docs, 1), dtype=np.float32)
+            placed[self._page, 0] = np.arange(1, len(self._page) + 1) / self.slots
+            features = np.concatenate([features, placed], axis=1)
+        else:
+            features = features.copy()
+        return features if kind == "features" else {
+            "features": features, "query": np.int64(self._query)
+        }  # fmt: skip
+
+    def _info(self) -> dict[str, Any]:
+        ranking, clicks = self._no_page.copy(), self._no_clicks.copy()
+        if self._page:
+            ranking[: len(self._page)] = self._page
+        if self._clicks:
+            clicks[:] = self._clicks
+        info: dict[str, Any] = {
+            "query": self._query, "ranking": ranking, "clicks": clicks, "repaired": self._repaired,
+        }  # fmt: skip
+        if self.settings.expectations:
+            shown = self._done and bool(self._page)
+            expected = self.model.expected_clicks([self._query], ranking[None])[0] if shown else 0.0
+            info["expected_clicks"] = float(expected)
+        return info
+
+    def render(self) -> Any:
+        """Return the page as text or as a picture (H, W, 3) uint8."""
+        if self.render_mode is None:
+            gym.logger.warn("render() was called, but the environment has no render_mode")
+            return None
+        draw = page_text if self.render_mode == "ansi" else page_image
+        return draw(self.world, self._query, self._page, self._clicks, self.slots)
+
+
+def _integer(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise ValueError(f"{name} must be an integer, not {value!r}") from error

@@ -1,0 +1,340 @@
+"""Thousands of ranking environments as one batch of arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ..clickmodels import ClickModel
+from ..data import World, checks
+from ..data.ordering import order_by_scores
+from .rendering import page_image, page_text
+from .settings import Settings
+from .spaces import Rankings
+from .validity import next_unused, repaired, wrong_slots
+
+
+class RankingVectorEnv(VectorEnv[Any, Any, Any]):
+    """``num_envs`` environments like :class:`RankingEnv`, stepped as one batch.
+
+    Arguments, spaces and rewards are those of :class:`RankingEnv`. All random numbers come from
+    one generator, seeded by ``reset(seed=...)``, so a batch equals single environments in
+    distribution, not number by number.
+
+    Pages that end are followed by new ones in the same step (``AutoresetMode.SAME_STEP``):
+    observations belong to the new pages, and ``info`` has ``final_obs`` and ``final_info`` of the
+    ones that ended, with the masks ``_final_obs`` and ``_final_info``. ``final_obs`` is a batch
+    too, and where pages last one step it is the very array that the step before returned;
+    no array that was returned is ever written to again.
+
+    A step costs O(num_envs × N log N) to order scores and O(num_envs × K) for the clicks.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 2,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        user: str | ClickModel | None = None,
+        world: World | None = None,
+        click_model: ClickModel | str | os.PathLike[str] | None = None,
+        user_params: dict[str, Any] | None = None,
+        slots: int = 10,
+        action: str = "scores",
+        observation: str = "features",
+        reward: str = "clicks",
+        invalid: str | None = None,
+        expectations: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        self.num_envs = checks.positive_integer(num_envs, "num_envs")
+        self.settings = Settings(
+            user, world, click_model, user_params, slots, action, observation, reward, invalid,
+            expectations,
+        )  # fmt: skip
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
+        self.render_mode = render_mode
+        self.world = self.settings.world
+        self.model = self.settings.model
+        self.slots = self.settings.slots
+        self.single_action_space = self.settings.action_space
+        self.single_observation_space = self.settings.observation_space
+        self.action_space = (
+            Rankings(self.world.n_docs, self.slots, self.num_envs)
+            if action == "ranking"
+            else batch_space(self.single_action_space, self.num_envs)
+        )
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._everyone = _frozen(np.ones(self.num_envs, dtype=bool))
+        shape = (self.num_envs, self.slots)
+        self._no_page = _frozen(np.full(shape, -1, dtype=np.int64))
+        self._no_clicks = _frozen(np.zeros(shape, dtype=bool))
+        self._started = False
+
+    def reset(
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start all pages; ``options={"query": (num_envs,)}`` chooses the queries."""
+        if isinstance(seed, list):  # one generator for the batch: all the seeds go into it
+            if None in seed:
+                raise ValueError("seed must be one integer, or a list without None")
+            self._np_random = np.random.Generator(
+                np.random.PCG64(np.random.SeedSequence([int(s or 0) for s in seed]))
+            )
+            self._np_random_seed = int(seed[0] or 0)
+        else:
+            super().reset(seed=seed)
+        unknown = set(options or {}) - {"query"}
+        if unknown:
+            raise ValueError(f"options has unknown entries: {', '.join(sorted(unknown))}")
+        if options:
+            query = checks.integers(options["query"], "options['query']", 1).astype(np.int64)
+            checks.same_shape(query, (self.num_envs,), "options['query']", "num_envs")
+            known = (query >= 0) & (query < self.world.n_queries)
+            known &= self.world.candidates[np.where(known, query, 0)].any(axis=1)
+            if not known.all():
+                row = int(known.argmin())
+                raise ValueError(
+                    f"options['query'][{row}] is {query[row]}: no such query with candidates"
+                )
+        else:
+            query = self.settings.queries.draw(self.num_envs, self.np_random)
+        self._start(query)
+        self._observation = self._observe()
+        self._started = True
+        return self._observation, self._info(self._query, self._page, self._no_clicks)
+
+    def _start(self, query: NDArray[np.int64]) -> None:
+        self._query = query
+        self._page: NDArray[np.int64] = self._no_page
+        self._filled = np.zeros(self.num_envs, dtype=np.int64)
+        self._repaired = np.zeros(self.num_envs, dtype=bool)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Show a page (or fill the next slot) in every environment."""
+        if not self._started:
+            raise ResetNeeded("call reset() before step()")
+        if self.settings.action == "slots":
+            return self._step_slots(actions)
+        if self.settings.action == "scores":
+            self._page = self._order(actions)
+        else:
+            self._page = self._rank(actions)
+        query, page, changed = self._query, self._page, self._repaired
+        clicks, rewards = self._show(query, page)
+        final = self._info(query, page, clicks, changed)
+        final_observation = self._observation
+        self._last = query, page, clicks
+        self._start(self.settings.queries.draw(self.num_envs, self.np_random))
+        self._observation = self._observe()
+        info = self._info(self._query, self._page, self._no_clicks)
+        info |= self._finals(final_observation, final, self._everyone)
+        done = np.ones(self.num_envs, dtype=bool)
+        return self._observation, rewards, done, np.zeros_like(done), info
+
+    def _show(
+        self, query: NDArray[np.int64], page: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        columns = np.ascontiguousarray(page.T)
+        clicks = self.model.sample_columns(query, columns, self.np_random)
+        narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
+        n_clicks = clicks.view(np.uint8).sum(axis=0, dtype=narrow)
+        return clicks.T, self.settings.rewards(query, page, n_clicks)
+
+    def _order(self, actions: Any) -> NDArray[np.int64]:
+        scores = np.asarray(actions)
+        checks.same_shape(scores, (self.num_envs, self.world.n_docs), "actions", "this environment")
+        if not np.isfinite(scores).all():
+            row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+            raise ValueError(f"actions[{row}] has a score that is not finite")
+        candidates = None if self.settings.all_candidates else self.world.candidates[self._query]
+        with np.errstate(over="ignore"):  # finite, but beyond float32: they compare as infinite
+            page = order_by_scores(scores, self.slots, self.np_random, candidates)
+        missing = self.slots - page.shape[1]
+        return np.pad(page, ((0, 0), (0, missing)), constant_values=-1) if missing else page
+
+    def _documents(self, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        documents = checks.integers(actions, "actions", len(shape)).astype(np.int64, copy=False)
+        checks.same_shape(documents, shape, "actions", "this environment")
+        if documents.min() < 0 or documents.max() >= self.world.n_docs:
+            outside = (documents < 0) | (documents >= self.world.n_docs)
+            place = tuple(int(i) for i in np.argwhere(outside)[0])
+            raise ValueError(
+                f"actions{list(place)} is document {documents[place]}, outside "
+                f"0..{self.world.n_docs - 1}"
+            )
+        return documents
+
+    def _rank(self, actions: Any) -> NDArray[np.int64]:
+        page = self._documents(actions, (self.num_envs, self.slots))
+        candidates = self.world.candidates[self._query]
+        length = self.settings.lengths[self._query]
+        if self.settings.invalid == "raise":
+            wrong = wrong_slots(page, candidates, length)
+            if wrong.any():
+                row, slot = np.argwhere(wrong)[0]
+                raise ValueError(
+                    f"actions[{row}, {slot}] shows document {page[row, slot]}, which is on the "
+                    "page already or no candidate; invalid='repair' replaces it"
+                )
+            return np.where(np.arange(self.slots) < length[:, None], page, -1)
+        page, self._repaired = repaired(page, candidates, length)
+        return page
+
+    def _step_slots(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        documents = self._documents(actions, (self.num_envs,))
+        rows = np.arange(self.num_envs)
+        free = self.action_masks()
+        wrong = ~free[rows, documents]
+        if wrong.any():
+            if self.settings.invalid == "raise":
+                row = int(wrong.argmax())
+                raise ValueError(
+                    f"actions[{row}] is document {documents[row]}, which is on the page already "
+                    "or no candidate"
+                )
+            documents = np.where(wrong, next_unused(documents, free), documents)
+            self._repaired = self._repaired | wrong
+        page = self._page.copy()
+        page[rows, self._filled] = documents
+        self._page, self._filled = page, self._filled + 1
+        done = self._filled == self.settings.lengths[self._query]
+        rewards = np.zeros(self.num_envs)
+        clicks = np.zeros((self.num_envs, self.slots), dtype=bool)
+        if done.any():
+            clicks[done], rewards[done] = self._show(self._query[done], page[done])
+        self._last = self._query, page, clicks
+        final = self._info(self._query, page, clicks, self._repaired)
+        final_observation = self._observe()
+        if done.any():
+            self._query = self._query.copy()
+            self._query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
+            self._page = np.where(done[:, None], -1, page)
+            self._filled = np.where(done, 0, self._filled)
+            self._repaired = self._repaired & ~done
+            self._observation = self._observe()
+            live = clicks & ~done[:, None]
+            info = self._info(self._query, self._page, live, self._repaired)
+            info |= self._finals(final_observation, final, done)
+        else:
+            self._observation, info = final_observation, final
+        return self._observation, rewards, done, np.zeros_like(done), info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which actions are valid now: (n, N), or (n, K * N) for rankings."""
+        if self.settings.action == "scores":
+            raise ValueError("action='scores' has no masks: every finite vector is valid")
+        if not self._started:
+            raise ResetNeeded("call reset() before action_masks()")
+        free = self.world.candidates[self._query]
+        if self.settings.action == "ranking":
+            return np.tile(free, (1, self.slots))
+        rows, slots = np.nonzero(self._page >= 0)
+        free[rows, self._page[rows, slots]] = False
+        return free
+
+    def _observe(self) -> Any:
+        kind, slots_action = self.settings.observation, self.settings.action == "slots"
+        placed = self._placed() if slots_action else None
+        if kind == "ids":
+            if placed is None:
+                return self._query
+            return np.concatenate([self._query[:, None], placed], axis=1)
+        table = self.world.standardised_features
+        width = table.shape[2] + slots_action
+        features = np.empty((self.num_envs, *table.shape[1:2], width), dtype=np.float32)
+        if placed is None:
+            table.take(self._query, axis=0, out=features, mode="clip")
+        else:
+            features[..., :-1] = table[self._query]
+            features[..., -1] = placed / self.slots
+        return features if kind == "features" else {"features": features, "query": self._query}
+
+    def _placed(self) -> NDArray[np.int64]:
+        """Return each candidate's slot from 1, or 0 when it is not placed, (n, N)."""
+        placed = np.zeros((self.num_envs, self.world.n_docs), dtype=np.int64)
+        rows, slots = np.nonzero(self._page >= 0)
+        placed[rows, self._page[rows, slots]] = slots + 1
+        return placed
+
+    def _info(
+        self,
+        query: NDArray[np.int64],
+        page: NDArray[np.int64],
+        clicks: NDArray[np.bool_],
+        changed: NDArray[np.bool_] | None = None,
+    ) -> dict[str, Any]:
+        everyone = self._everyone
+        info: dict[str, Any] = {
+            "query": query, "_query": everyone,
+            "ranking": page, "_ranking": everyone,
+            "clicks": clicks, "_clicks": everyone,
+            "repaired": self._repaired if changed is None else changed, "_repaired": everyone,
+        }  # fmt: skip
+        if self.settings.expectations:
+            full = (page >= 0).sum(axis=1) == self.settings.lengths[query]
+            expected = np.zeros(self.num_envs)
+            if full.any():
+                expected[full] = self.model.expected_clicks(query[full], page[full])
+            info |= {"expected_clicks": expected, "_expected_clicks": everyone}
+        return info
+
+    def _finals(
+        self, observation: Any, info: dict[str, Any], done: NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        final = FinalObservations(observation) if isinstance(observation, dict) else observation
+        return {
+            "final_obs": final, "_final_obs": done, "final_info": info, "_final_info": done,
+        }  # fmt: skip
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the pages that were shown last as texts or pictures, one an environment."""
+        if self.render_mode is None or not self._started:
+            return None
+        draw = page_text if self.render_mode == "ansi" else page_image
+        empty = (self._query, self._page, self._no_clicks)
+        query, page, clicks = getattr(self, "_last", empty)
+        return tuple(
+            draw(self.world, int(q), [d for d in p.tolist() if d >= 0], c.tolist(), self.slots)
+            for q, p, c in zip(query, page, clicks, strict=True)
+        )
+
+
+class FinalObservations:
+    """A batch of dict observations that is indexed by environment, as Gymnasium's is."""
+
+    def __init__(self, batch: dict[str, NDArray[Any]]) -> None:
+        self.batch = batch
+
+    def __len__(self) -> int:
+        return len(next(iter(self.batch.values())))
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {key: value[index] for key, value in self.batch.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[index] for index in range(len(self)))
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,5 @@
+"""Metrics."""
+
+from .ndcg import ndcg
+
+__all__ = ["ndcg"]

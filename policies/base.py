@@ -1,0 +1,131 @@
+"""The one interface of all policies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import World, checks
+from ..data.arrays import load_arrays, save_arrays
+
+_CLASSES: dict[str, type[Policy]] = {}
+Class = TypeVar("Class", bound="type[Policy]")
+
+
+def register(name: str) -> Callable[[Class], Class]:
+    """Register a policy class under ``name``, so that ``Policy.load`` can make it."""
+
+    def decorate(cls: Class) -> Class:
+        cls.name = name
+        _CLASSES[name] = cls
+        return cls
+
+    return decorate
+
+
+class Policy:
+    """A distribution over rankings, given a query.
+
+    Shapes: ``query`` (n,), rankings (n, K) of candidate indices with trailing -1 where a query
+    has fewer than K candidates.
+
+    Attributes
+    ----------
+    slots : int
+        K.
+    shape : (Q, N)
+    fingerprint : str or None
+        The world's that this policy belongs to; None fits any world of its shape.
+    has_log_prob : bool
+        Whether ``log_prob`` is there.
+    """
+
+    name: ClassVar[str] = ""
+    has_log_prob: bool = True
+    slots: int
+    shape: tuple[int, int]
+    fingerprint: str | None = None
+
+    def sample(self, query: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw a ranking for each query, (n, K)."""
+        return self.draw(self.checked_query(query), rng)[0]
+
+    def draw(
+        self, query: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+        """Draw rankings (n, K) and their log-probabilities (n,) in one go, without checks."""
+        raise NotImplementedError(f"{type(self).__name__} does not define draw()")
+
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return log P(ranking | query), (n,); -inf for a ranking that is never shown."""
+        raise NotImplementedError(f"{type(self).__name__} does not define log_prob()")
+
+    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+        """Return the ranking of each query that is built by always taking the likeliest next."""
+        raise NotImplementedError(f"{type(self).__name__} does not define greedy()")
+
+    def state(self) -> dict[str, Any]:
+        """Return the keyword arguments of ``from_state``: arrays and JSON values."""
+        raise NotImplementedError(f"{type(self).__name__} does not define state()")
+
+    @classmethod
+    def from_state(cls, **state: Any) -> Self:
+        """Make the policy that ``state`` describes."""
+        return cls(**state)
+
+    def checked_query(self, query: ArrayLike) -> NDArray[np.int64]:
+        """Return ``query`` as int64 after checking it."""
+        array = checks.integers(query, "query", 1).astype(np.int64, copy=False)
+        checks.rankings(np.zeros((0, 0), dtype=np.int64), array, *self.shape)
+        return array
+
+    def checked_pages(
+        self, query: ArrayLike, ranking: ArrayLike
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return ``query`` and ``ranking`` as int64 after checking them."""
+        query = self.checked_query(query)
+        ranking = checks.integers(ranking, "ranking", 2).astype(np.int64, copy=False)
+        checks.same_shape(ranking, (len(query), self.slots), "ranking", "this policy")
+        checks.rankings(ranking, query, self.shape[0], self._document_limit())
+        return query, ranking
+
+    def _document_limit(self) -> int:
+        """Where documents end that pages may show: N."""
+        return self.shape[1]
+
+    def check_world(self, world: World) -> None:
+        """Raise unless this policy belongs to ``world``."""
+        world.check_fingerprint(self.fingerprint, f"the policy {self.name}")
+        if self.shape != (world.n_queries, world.n_docs):
+            raise ValueError(
+                f"the policy {self.name} is for {self.shape[0]} queries of {self.shape[1]} "
+                f"candidates, this world has {world.n_queries} of {world.n_docs}"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy as one safetensors file with a JSON header, atomically."""
+        if _CLASSES.get(self.name) is not type(self):  # a subclass has its parent's name
+            raise ValueError(f"{type(self).__name__} is not registered, so it cannot be saved")
+        state = self.state()
+        arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
+        settings = {key: value for key, value in state.items() if key not in arrays}
+        header = {"name": self.name, "settings": settings, "fingerprint": self.fingerprint}
+        save_arrays(path, "policy", header, arrays)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Policy:
+        """Read a policy written by ``save``; only registered names are made."""
+        header, arrays = load_arrays(path, "policy")
+        if header["name"] not in _CLASSES:
+            known = ", ".join(_CLASSES)
+            raise ValueError(f"{path}: unknown policy {header['name']!r}; known: {known}")
+        try:
+            policy = _CLASSES[header["name"]].from_state(**arrays, **header["settings"])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: does not make a {header['name']}: {error}") from error
+        policy.fingerprint = header["fingerprint"]
+        return policy

@@ -1,0 +1,181 @@
+"""Plackett-Luce policies: documents drawn one by one without replacement."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import World, checks
+from ..data.ordering import order_by_keys
+from .base import Policy, register
+
+_LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
+
+
+@register("PlackettLuce")
+class PlackettLuce(Policy):
+    """Draws documents one by one with probability proportional to ``weights ** (1/temperature)``.
+
+    Parameters
+    ----------
+    weights : (Q, N), at least 0
+        0 = not a candidate.
+    temperature : float
+        Towards 0 the ranking by weights, towards infinity uniform.
+    slots : int
+        K; pages of queries with fewer candidates are shorter.
+
+    Notes
+    -----
+    A draw sorts ``Exp(1) / weight`` ascending, which has the same distribution as drawing one by
+    one; its probability comes from the reverse cumulative sums of the sorted weights. Sums always
+    run from the smallest remainder up and nothing is subtracted, so low temperatures lose no
+    digits. When the weights of a query span more than ``exp(600)``, the same is done in logs.
+    Costs O(N log N) a page to draw and O(N + K) for a log-probability.
+    """
+
+    def __init__(self, weights: ArrayLike, temperature: float = 1.0, slots: int = 10) -> None:
+        array = checks.finite(weights, "weights", 2)
+        if 0 in array.shape:
+            raise ValueError(f"weights is empty, shape {array.shape}")
+        if (array < 0).any():
+            raise ValueError("weights must be at least 0")
+        temperature = float(checks.finite(temperature, "temperature", 0))
+        if temperature <= 0:
+            raise ValueError(f"temperature must be above 0, not {temperature}")
+        self.weights = array.copy()
+        self.weights.flags.writeable = False
+        self.temperature = temperature
+        self.slots = checks.positive_integer(slots, "slots")
+        self.shape = self.weights.shape[0], self.weights.shape[1]
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights) / temperature
+        top = logs.max(axis=1, keepdims=True)
+        self._logs = np.where(np.isfinite(logs), logs - np.where(np.isfinite(top), top, 0.0), logs)
+        self._scaled = np.exp(self._logs)
+        candidates = self.weights > 0
+        self._n_candidates = candidates.sum(axis=1)
+        lowest = self._logs[candidates].min(initial=0.0)
+        self._linear = bool(lowest > -_LINEAR_RANGE)
+        self._group = max(int(_LINEAR_RANGE / (np.log(self.shape[1]) - lowest + 1e-9)), 1)
+        self._full = bool((self._n_candidates >= min(self.slots, self.shape[1])).all())
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return {"weights": self.weights, "temperature": self.temperature, "slots": self.slots}
+
+    def draw(
+        self, query: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Draw rankings (n, K) and their exact log-probabilities (n,)."""
+        exponential = rng.standard_exponential((len(query), self.shape[1]))
+        if self._linear:
+            with np.errstate(divide="ignore"):
+                exponential /= self._scaled.take(query, axis=0)
+            order = order_by_keys(exponential, self.shape[1])
+        else:
+            order = np.argsort(np.log(exponential) - self._logs[query], axis=1)
+        log_prob = self._log_prob_of_order(query, order)
+        ranking = self._page(order)
+        if not self._full:
+            ranking[np.arange(self.slots) >= self._n_candidates[query, None]] = -1
+        return ranking, log_prob
+
+    def _page(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        ranking = order[:, : self.slots]
+        missing = self.slots - ranking.shape[1]
+        if missing:
+            ranking = np.pad(ranking, ((0, 0), (0, missing)), constant_values=-1)
+        return ranking
+
+    def _log_prob_of_order(
+        self, query: NDArray[np.int64], order: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-probability of the first K places of whole orders (n, N)."""
+        places = order.T + query * self.shape[1]  # (N, n): a place is a contiguous row
+        slots = min(self.slots, self.shape[1])
+        if not self._linear:
+            logs = self._logs.reshape(-1).take(places)
+            remaining = np.logaddexp.accumulate(logs[::-1], axis=0)[::-1]
+            with np.errstate(invalid="ignore"):  # -inf - -inf past a short list, left out below
+                terms = (logs - remaining)[:slots]
+            return np.where(np.isfinite(logs[:slots]), terms, 0.0).sum(axis=0)
+        weights = self._scaled.reshape(-1).take(places)
+        remaining = np.cumsum(weights[::-1], axis=0)[::-1][:slots]
+        chosen = weights[:slots]
+        if not self._full:
+            remaining = np.where(chosen > 0, remaining, 1.0)
+            chosen = np.where(chosen > 0, chosen, 1.0)
+        # One logarithm for as many places as a product of their quotients can hold.
+        groups = range(0, slots, self._group)
+        products = np.multiply.reduceat(chosen / remaining, groups, axis=0)
+        return np.log(products).sum(axis=0)
+
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
+        query, ranking = self.checked_pages(query, ranking)
+        shown = ranking >= 0
+        rows = np.arange(len(query))[:, None]
+        times = np.zeros((len(query), self.shape[1] + 1), dtype=np.int64)
+        np.add.at(times, (rows, ranking), 1)  # -1 lands in the last column
+        times = times[:, :-1]
+        candidates = self.weights[query] > 0
+        length = np.minimum(self.slots, self._n_candidates[query])
+        possible = (times <= candidates).all(axis=1) & (shown.sum(axis=1) == length)
+        rest = np.where(times > 0, -np.inf, self._logs[query])
+        last = np.logaddexp.reduce(rest, axis=1, keepdims=True)
+        logs = np.where(shown, self._logs[query[:, None], ranking], -np.inf)
+        # Remaining mass before each place: what is never shown, then the places from the last up.
+        ahead = np.concatenate([last, logs[:, ::-1]], axis=1)
+        remaining = np.logaddexp.accumulate(ahead, axis=1)[:, :0:-1]
+        sensible = shown & possible[:, None]
+        terms = np.where(sensible, logs, 0.0) - np.where(sensible, remaining, 0.0)
+        return np.where(possible, terms.sum(axis=1), -np.inf)
+
+    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+        """Return the ranking by weight, ties by index, (n, K)."""
+        query = self.checked_query(query)
+        ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
+        return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
+
+
+@register("Uniform")
+class Uniform(PlackettLuce):
+    """Every ordered choice of K candidates is equally likely."""
+
+    def __init__(self, world: World, slots: int = 10) -> None:
+        super().__init__(world.candidates.astype(np.float64), slots=slots)
+        self.fingerprint = world.fingerprint
+
+    def state(self) -> dict[str, Any]:
+        """Return candidates and slots."""
+        return {"candidates": self.weights > 0, "slots": self.slots}
+
+    @classmethod
+    def from_state(cls, **state: Any) -> Self:
+        """Make the policy from its candidates."""
+        policy = cls.__new__(cls)
+        PlackettLuce.__init__(policy, state["candidates"].astype(np.float64), slots=state["slots"])
+        return policy
+
+
+def stochastic(scores: ArrayLike, temperature: float, slots: int = 10) -> PlackettLuce:
+    """Return the papers' stochastic variant of ranking by ``scores``.
+
+    Per query the scores (Q, N) are scaled to [0, 1] (all equal: 0), and 0.01 is added so that
+    every candidate can be shown. ``-inf`` = not a candidate.
+    """
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"scores must have 2 dimensions, not shape {array.shape}")
+    candidates = array != -np.inf  # a NaN is not taken for a non-candidate
+    checks.finite(array[candidates], "scores", 1)
+    low = np.where(candidates, array, np.inf).min(axis=1, keepdims=True)
+    high = array.max(axis=1, keepdims=True)
+    some = candidates.any(axis=1, keepdims=True)
+    low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
+    span = np.where(high > low, high - low, 1.0)
+    scaled = (np.where(candidates, array, low) - low) / span
+    return PlackettLuce(np.where(candidates, scaled + 0.01, 0.0), temperature, slots)

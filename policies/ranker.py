@@ -1,0 +1,105 @@
+"""Deterministic policies."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import World, checks
+from .base import Policy, register
+
+
+@register("Ranker")
+class Ranker(Policy):
+    """Shows the same ranking for a query every time.
+
+    Parameters
+    ----------
+    scores : (Q, N)
+        Highest first, ties by index (the same every time); -inf = not a candidate.
+    slots : int
+        K; pages of queries with fewer candidates are shorter.
+    """
+
+    rankings: NDArray[np.int64]
+    _any_n_docs = False  # made without N: fits worlds with more candidates than it shows
+
+    def __init__(self, scores: ArrayLike, slots: int = 10) -> None:
+        array = np.asarray(scores, dtype=np.float64)
+        if array.ndim != 2:
+            raise ValueError(f"scores must have 2 dimensions, not shape {array.shape}")
+        if np.isnan(array).any() or (array == np.inf).any():
+            raise ValueError("scores must be finite, or -inf for what is not a candidate")
+        slots = checks.positive_integer(slots, "slots")
+        order = np.argsort(-array, axis=1, kind="stable")[:, :slots]
+        order = np.where(np.take_along_axis(array, order, axis=1) > -np.inf, order, -1)
+        missing = slots - order.shape[1]
+        rankings = np.pad(order, ((0, 0), (0, missing)), constant_values=-1)
+        self._set(rankings, array.shape[1])
+
+    def _set(self, rankings: NDArray[np.int64], n_docs: int) -> None:
+        self.rankings = rankings
+        self.rankings.flags.writeable = False
+        self.slots = rankings.shape[1]
+        self.shape = rankings.shape[0], n_docs
+
+    @classmethod
+    def from_rankings(cls, rankings: ArrayLike, n_docs: int | None = None) -> Self:
+        """Make the policy that shows ``rankings`` (Q, K).
+
+        ``n_docs`` is N; without it, the highest document shown gives it, and the policy then
+        fits worlds with at least as many candidates.
+        """
+        array = checks.integers(rankings, "rankings", 2).astype(np.int64)
+        if 0 in array.shape:
+            raise ValueError(f"rankings is empty, shape {array.shape}")
+        highest = int(array.max()) + 1
+        known = highest if n_docs is None else checks.positive_integer(n_docs, "n_docs")
+        checks.rankings(array, np.arange(len(array)), len(array), known, "rankings")
+        ordered = np.sort(array, axis=1)
+        repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+        if repeated.any():
+            row = int(np.flatnonzero(repeated.any(axis=1))[0])
+            raise ValueError(f"rankings[{row}] shows a document twice: {array[row].tolist()}")
+        policy = cls.__new__(cls)
+        policy._set(array, known)
+        policy._any_n_docs = n_docs is None
+        return policy
+
+    def check_world(self, world: World) -> None:
+        """Raise unless this policy belongs to ``world``; without N, it may have more candidates."""
+        if self._any_n_docs and self.shape[1] < world.n_docs:
+            self.from_rankings(self.rankings, world.n_docs).check_world(world)
+            world.check_fingerprint(self.fingerprint, f"the policy {self.name}")
+        else:
+            super().check_world(world)
+
+    def _document_limit(self) -> int:
+        return int(np.iinfo(np.int64).max) if self._any_n_docs else self.shape[1]
+
+    def state(self) -> dict[str, Any]:
+        """Return the rankings."""
+        n_docs = None if self._any_n_docs else self.shape[1]
+        return {"rankings": self.rankings, "n_docs": n_docs}
+
+    @classmethod
+    def from_state(cls, **state: Any) -> Self:
+        """Make the policy from its rankings."""
+        return cls.from_rankings(**state)
+
+    def draw(
+        self, query: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rankings (n, K) and zeros (n,)."""
+        return self.rankings.take(query, axis=0), np.zeros(len(query))
+
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return 0 for the query's ranking and -inf for any other, (n,)."""
+        query, ranking = self.checked_pages(query, ranking)
+        return np.where((self.rankings[query] == ranking).all(axis=1), 0.0, -np.inf)
+
+    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+        """Return the query's ranking, (n, K)."""
+        return self.rankings[self.checked_query(query)]

@@ -1,0 +1,37 @@
+"""The ``clickgym`` command: lists and runs the modules of this folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+
+def command_names() -> tuple[str, ...]:
+    """Return the names of the commands: the modules of this folder."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(name for name in names if not name.startswith("_")))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``clickgym COMMAND ...``; without a command, list them."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    names = command_names()
+    if not given or given[0] in ("-h", "--help"):
+        print("usage: clickgym COMMAND [options]   (clickgym COMMAND --help for its options)\n")
+        for name in names:
+            module = importlib.import_module(f"{__name__}.{name}")
+            print(f"  {name:<12} {(module.__doc__ or '').splitlines()[0]}")
+        return 0
+    if given[0] in ("-V", "--version"):
+        from .. import __version__
+
+        print(f"clickgym {__version__}")
+        return 0
+    if given[0] not in names:
+        print(f"clickgym: no command {given[0]!r}; there are: {', '.join(names)}", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f"{__name__}.{given[0]}")
+    result: int = module.main(given[1:])
+    return result

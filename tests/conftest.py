@@ -1,0 +1,47 @@
+"""Small worlds and models that the tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clickgym import clickmodels, data
+
+SLOTS = 5
+
+
+def small_world(n_queries: int = 6, n_docs: int = 7, short: bool = False) -> data.World:
+    """A world of random grades; with ``short`` the first two queries have 2 and 3 candidates."""
+    rng = np.random.default_rng(7)
+    relevance = rng.integers(0, 5, size=(n_queries, n_docs))
+    relevance[:, :2] = (0, 4)
+    if short:
+        relevance[0, 2:] = -1
+        relevance[1, 3:] = -1
+    features = rng.normal(size=(n_queries, n_docs, 4)).astype(np.float32)
+    probs = rng.dirichlet(np.ones(n_queries))
+    return data.World(relevance, features, probs, name="small")
+
+
+def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
+    """A model of each structure with random parameters for pages of ``SLOTS`` slots."""
+    rng = np.random.default_rng(seed)
+    attractiveness = rng.random((n_queries, n_docs))
+    satisfaction = rng.random((n_queries, n_docs))
+    modes = rng.dirichlet(np.ones(3))
+    return {
+        "PBM": clickmodels.PBM(attractiveness, rng.random(SLOTS)),
+        "UBM": clickmodels.UBM(attractiveness, rng.random((SLOTS, SLOTS))),
+        "DBN": clickmodels.DBN(attractiveness, satisfaction, 0.8),
+        "CoCM": clickmodels.CoCM(attractiveness, 0.6, 0.85, modes, rng.random(SLOTS)),
+    }
+
+
+@pytest.fixture
+def world() -> data.World:
+    return small_world()
+
+
+@pytest.fixture
+def short_world() -> data.World:
+    return small_world(short=True)
