@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import FinalObservations, RankingVectorEnv
+from ..envs import RankingVectorEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -59,7 +59,6 @@ class StableBaselinesVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if done.any():
             final = info["final_obs"]
-            final = list(final) if isinstance(final, FinalObservations) else final
             elapsed = round(time.time() - self._start, 6)
             returns, lengths = self._returns.tolist(), self._lengths.tolist()
             for row in np.flatnonzero(done).tolist():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +40,8 @@ class ClickModel:
     ----------
     capabilities : frozenset of str
         Subset of ``{"rank", "conditional", "generative"}``; asking for more raises ``NotCapable``.
+    deterministic : frozenset of str
+        The values of ``parameters`` with which ``fit`` does not use its seed.
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
     seen : (Q, N) bool or None
@@ -49,6 +50,7 @@ class ClickModel:
 
     name: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL, GENERATIVE})
+    deterministic: ClassVar[frozenset[str]] = frozenset()
     fingerprint: str | None = None
     seen: NDArray[np.bool_] | None = None
 
@@ -65,8 +67,8 @@ class ClickModel:
         raise NotCapable(f"{type(self).__name__} does not define conditional_click_probs()")
 
     @classmethod
-    def fit(cls, log: ClickLog, world: World, seed: int = 0, **settings: Any) -> ClickModel:
-        """Return the model fitted to ``log``."""
+    def fit(cls, log: ClickLog, world: World, *args: Any, **settings: Any) -> ClickModel:
+        """Return the model fitted to ``log``: ``fit(log, world, seed=0, ...)``."""
         raise NotCapable(f"{cls.__name__} does not define fit()")
 
     def state(self) -> dict[str, Any]:
@@ -286,5 +288,3 @@ def all_clicks(slots: int) -> NDArray[np.bool_]:
     codes = np.arange(1 << slots)[:, None]
     return (codes >> np.arange(slots)[::-1]) & 1 == 1
 
-
-Fit = Callable[..., ClickModel]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import checks
+from ..data import ClickLog, World, checks
 from ..data.uniforms import Uniforms
-from .attractiveness import AttractivenessModel
-from .base import zero_after_impossible
+from .base import ClickModel, zero_after_impossible
+from .dbn_fit import fit_dbn_tables
 from .registry import register
+from .structural import StructuralModel
 from .tables import Table
+
+if TYPE_CHECKING:
+    from .networks import Network
 
 
 @register("DBN")
-class DBN(AttractivenessModel):
+class DBN(StructuralModel):
     """Dynamic Bayesian network (Chapelle and Zhang 2009; the robustness paper, equations 10, 11).
 
     Assumptions: the user reads from the top; an examined document is clicked if attractive; a
@@ -45,6 +49,16 @@ class DBN(AttractivenessModel):
     def satisfaction(self) -> NDArray[np.float64]:
         """P(satisfied | clicked), (Q, N)."""
         return self._satisfaction.values
+
+    @classmethod
+    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
+        return cls(*fit_dbn_tables(log, world))
+
+    @classmethod
+    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
+        from .networks import DBNNetwork
+
+        return DBNNetwork(world, slots, embedding, hidden)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from ..data import checks
+from ..data import ClickLog, World, checks
 from ..data.uniforms import Uniforms
-from .attractiveness import AttractivenessModel
-from .base import zero_after_impossible
+from .base import ClickModel, zero_after_impossible
+from .cells import fold, rank_cells
+from .examined import LinearExamination, fit_examined
 from .registry import register
+from .structural import StructuralModel
+
+if TYPE_CHECKING:
+    from .networks import Network
 
 
 @register("PBM")
-class PBM(AttractivenessModel):
+class PBM(StructuralModel):
     """Position-based model (Craswell et al. 2008; equations 7 and 8 of the robustness paper).
 
     Assumptions: a document is clicked if and only if it is examined and attractive; examination
@@ -38,6 +44,20 @@ class PBM(AttractivenessModel):
     def max_slots(self) -> int:
         """The length of ``examination``."""
         return len(self.examination)
+
+    @classmethod
+    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
+        counts = fold(log, world, rank_cells, log.slots)
+        fitted = fit_examined(counts, world, LinearExamination(len(counts.cells)))
+        examination = np.full(log.slots, 0.5)
+        examination[counts.cells] = expit(fitted.theta)
+        return cls(fitted.attractiveness, examination)
+
+    @classmethod
+    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
+        from .networks import PBMNetwork
+
+        return PBMNetwork(world, slots, embedding, hidden)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""

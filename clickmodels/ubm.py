@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from ..data import checks
+from ..data import ClickLog, World, checks
 from ..data.uniforms import Uniforms
-from .attractiveness import AttractivenessModel
-from .base import zero_after_impossible
+from .base import ClickModel, zero_after_impossible
+from .cells import fold, latest_cells
+from .examined import LinearExamination, fit_examined
 from .registry import register
+from .structural import StructuralModel
+
+if TYPE_CHECKING:
+    from .networks import Network
 
 
 @register("UBM")
-class UBM(AttractivenessModel):
+class UBM(StructuralModel):
     """User browsing model (Dupret and Piwowarski 2008; equation 9 of the robustness paper).
 
     Assumptions: as in PBM, but examination depends on the rank and on the rank of the latest
@@ -42,6 +48,20 @@ class UBM(AttractivenessModel):
     def max_slots(self) -> int:
         """The size of ``examination``."""
         return len(self.examination)
+
+    @classmethod
+    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
+        counts = fold(log, world, latest_cells, log.slots**2)
+        fitted = fit_examined(counts, world, LinearExamination(len(counts.cells)))
+        examination = np.full(log.slots**2, 0.5)
+        examination[counts.cells] = expit(fitted.theta)
+        return cls(fitted.attractiveness, examination.reshape(log.slots, log.slots))
+
+    @classmethod
+    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
+        from .networks import UBMNetwork
+
+        return UBMNetwork(world, slots, embedding, hidden)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""

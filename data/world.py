@@ -221,8 +221,15 @@ class World:
         shown[log.query[rows], log.ranking[rows, slots]] = True
         if not counts.sum() > 0:
             raise ValueError("log has no impressions to restrict the world to")
+        return self.with_candidates(shown & self.candidates, counts / counts.sum())
+
+    def with_candidates(self, candidates: ArrayLike, query_probs: ArrayLike) -> World:
+        """Return this world with other candidates and query frequencies; the fingerprint stays.
+
+        ``candidates`` is (Q, N), ``query_probs`` (Q,), 0 where a query has none left.
+        """
         result = World(
-            self.relevance, self.features, counts / counts.sum(), shown & self.candidates,
+            self.relevance, self.features, query_probs, candidates,
             self.query_ids, self.doc_ids, self.max_grade, self.name,
         )  # fmt: skip
         result.__dict__["fingerprint"] = self.fingerprint

@@ -4,10 +4,10 @@ from .collecting import collect
 from .ranking import RankingEnv
 from .registration import environment_ids, register_environments
 from .spaces import Rankings
-from .vector import FinalObservations, RankingVectorEnv
+from .vector import RankingVectorEnv
 
 register_environments()
 
 __all__ = [
-    "FinalObservations", "RankingEnv", "RankingVectorEnv", "Rankings", "collect", "environment_ids",
+    "RankingEnv", "RankingVectorEnv", "Rankings", "collect", "environment_ids",
 ]  # fmt: skip

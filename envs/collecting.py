@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
 from ..data import ClickLog, World, checks
@@ -27,6 +28,7 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
         raise ValueError(f"the policy shows {policy.slots} slots, the user knows {user.max_slots}")
     rng = np.random.default_rng(seed)
     queries = AliasTable(world.query_probs)
+    every = bool(world.candidates.all())
     query = np.empty(n, dtype=np.int32)
     ranking = np.empty((n, policy.slots), dtype=np.int16 if world.n_docs < 2**15 else np.int32)
     clicks = np.empty((n, policy.slots), dtype=bool)
@@ -37,9 +39,21 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
             asked = queries.draw(rows.stop - rows.start, rng)
             page, log_prob = policy.draw(asked, rng)
             query[rows], ranking[rows] = asked, page
+            if not every:
+                _check_candidates(world, asked, page)
             columns = np.ascontiguousarray(page.T)
             clicks[rows] = user.sample_columns(asked, columns, rng).T
             if log_propensity is not None:
                 log_propensity[rows] = log_prob
             advance(rows.stop - rows.start)
     return ClickLog(query, ranking, clicks, log_propensity, fingerprint=world.fingerprint)
+
+
+def _check_candidates(world: World, query: NDArray[np.int64], page: NDArray[np.int64]) -> None:
+    wrong = (page >= 0) & ~world.candidates[query[:, None], page]
+    if wrong.any():
+        row, slot = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"the policy shows document {page[row, slot]} of query {query[row]}, which is not a "
+            "candidate of this world; make the policy from this world's candidates"
+        )

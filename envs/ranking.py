@@ -161,7 +161,10 @@ class RankingEnv(gym.Env[Any, Any]):
         """Return the page of the best scores, ties at random."""
         assert self._uniforms is not None
         with np.errstate(over="ignore"):  # finite, but beyond float32: they compare as infinite
-            scores = np.asarray(action, dtype=np.float32)
+            try:
+                scores = np.asarray(action, dtype=np.float32)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"action must be {self.world.n_docs} numbers: {error}") from error
         if scores.shape != (self.world.n_docs,):
             raise ValueError(f"action has shape {scores.shape}, not ({self.world.n_docs},)")
         values = scores.tolist()

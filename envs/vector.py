@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,9 +29,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
 
     Pages that end are followed by new ones in the same step (``AutoresetMode.SAME_STEP``):
     observations belong to the new pages, and ``info`` has ``final_obs`` and ``final_info`` of the
-    ones that ended, with the masks ``_final_obs`` and ``_final_info``. ``final_obs`` is a batch
-    too, and where pages last one step it is the very array that the step before returned;
-    no array that was returned is ever written to again.
+    ones that ended, with the masks ``_final_obs`` and ``_final_info``. ``final_obs`` is indexed by
+    environment (dicts with ``observation="both"``), and where pages last one step it is the very
+    array that the step before returned; no array that was returned is ever written to again.
 
     A step costs O(num_envs × N log N) to order scores and O(num_envs × K) for the clicks.
     """
@@ -120,7 +119,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation, self._info(self._query, self._page, self._no_clicks)
 
     def _start(self, query: NDArray[np.int64]) -> None:
-        self._query = query
+        self._query = _frozen(query)  # info hands it out
         self._page: NDArray[np.int64] = self._no_page
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
@@ -160,6 +159,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _order(self, actions: Any) -> NDArray[np.int64]:
         scores = np.asarray(actions)
+        if scores.dtype.kind not in "fiub":
+            raise ValueError(f"actions must hold numbers, not {scores.dtype}")
         checks.same_shape(scores, (self.num_envs, self.world.n_docs), "actions", "this environment")
         if not np.isfinite(scores).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
@@ -226,8 +227,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         final = self._info(self._query, page, clicks, self._repaired)
         final_observation = self._observe()
         if done.any():
-            self._query = self._query.copy()
-            self._query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
+            query = self._query.copy()
+            query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
+            self._query = _frozen(query)
             self._page = np.where(done[:, None], -1, page)
             self._filled = np.where(done, 0, self._filled)
             self._repaired = self._repaired & ~done
@@ -257,7 +259,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         placed = self._placed() if slots_action else None
         if kind == "ids":
             if placed is None:
-                return self._query
+                return self._query.copy()
             return np.concatenate([self._query[:, None], placed], axis=1)
         table = self.world.standardised_features
         width = table.shape[2] + slots_action
@@ -267,7 +269,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         else:
             features[..., :-1] = table[self._query]
             features[..., -1] = placed / self.slots
-        return features if kind == "features" else {"features": features, "query": self._query}
+        if kind == "features":
+            return features
+        return {"features": features, "query": self._query.copy()}
 
     def _placed(self) -> NDArray[np.int64]:
         """Return each candidate's slot from 1, or 0 when it is not placed, (n, N)."""
@@ -301,7 +305,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
     def _finals(
         self, observation: Any, info: dict[str, Any], done: NDArray[np.bool_]
     ) -> dict[str, Any]:
-        final = FinalObservations(observation) if isinstance(observation, dict) else observation
+        final = _as_objects(observation) if isinstance(observation, dict) else observation
         return {
             "final_obs": final, "_final_obs": done, "final_info": info, "_final_info": done,
         }  # fmt: skip
@@ -319,20 +323,12 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         )
 
 
-class FinalObservations:
-    """A batch of dict observations that is indexed by environment, as Gymnasium's is."""
-
-    def __init__(self, batch: dict[str, NDArray[Any]]) -> None:
-        self.batch = batch
-
-    def __len__(self) -> int:
-        return len(next(iter(self.batch.values())))
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        return {key: value[index] for key, value in self.batch.items()}
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self[index] for index in range(len(self)))
+def _as_objects(batch: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return a batch of dict observations as an array of dicts, as Gymnasium's wrappers want it."""
+    keys = list(batch)
+    rows = np.empty(len(batch[keys[0]]), dtype=object)
+    rows[:] = [dict(zip(keys, row, strict=True)) for row in zip(*batch.values(), strict=True)]
+    return rows
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..clickmodels import ClickModel
 from ..data import World, checks
+from .graded import order_candidates
 
 
 def ndcg(model_or_scores: ClickModel | ArrayLike, world: World, k: int, seed: int = 0) -> float:
@@ -16,6 +17,8 @@ def ndcg(model_or_scores: ClickModel | ArrayLike, world: World, k: int, seed: in
     ----------
     model_or_scores : ClickModel or (Q, N) floats
         A model's ``relevance()``, or the scores themselves.
+    world : World
+        ``world.restricted_to(log)`` limits the candidates to documents seen in a log.
     k : int
         How deep to look.
     seed : int
@@ -28,27 +31,11 @@ def ndcg(model_or_scores: ClickModel | ArrayLike, world: World, k: int, seed: in
     as grade 0. NaN when there is no such query.
     """
     k = checks.positive_integer(k, "k")
-    if isinstance(model_or_scores, ClickModel):
-        model_or_scores.check_world(world)
-        model_or_scores.require("rank")
-        model_or_scores = model_or_scores.relevance()
-    scores = np.asarray(model_or_scores, dtype=np.float64)
-    checks.same_shape(scores, world.relevance.shape, "model_or_scores", "this world")
-    if np.isnan(scores[world.candidates]).any():
-        raise ValueError("model_or_scores has a NaN")
-    grades = np.maximum(world.relevance, 0)
-    low = np.where(world.candidates, grades, np.int8(127)).min(axis=1)
-    high = np.where(world.candidates, grades, np.int8(-1)).max(axis=1)
-    rows = np.flatnonzero(high > low)
+    rows, documents = order_candidates(model_or_scores, world, seed)
     if not len(rows):
         return float("nan")
-    candidates = world.candidates[rows]
-    noise = np.random.default_rng(seed).random(candidates.shape)
-    # Non-candidates come after every candidate, also after those with a score of -inf.
-    keys = np.where(candidates, -scores[rows], 0.0)
-    order = np.lexsort((noise, keys, ~candidates), axis=1)
-    gain = np.where(candidates, world.gain[rows], 0.0)
-    achieved = dcg(np.take_along_axis(gain, order, axis=1), k)
+    gain = np.where(world.candidates, world.gain, 0.0)[rows]
+    achieved = dcg(np.take_along_axis(gain, documents, axis=1), k)
     return float((achieved / ideal_dcg(world, k)[rows]).mean())
 
 

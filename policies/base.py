@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..clickmodels.registry import same_class
 from ..data import World, checks
 from ..data.arrays import load_arrays, save_arrays
 
@@ -20,6 +21,9 @@ def register(name: str) -> Callable[[Class], Class]:
     """Register a policy class under ``name``, so that ``Policy.load`` can make it."""
 
     def decorate(cls: Class) -> Class:
+        known = _CLASSES.get(name)
+        if known is not None and not same_class(known, cls):
+            raise ValueError(f"the name {name!r} is taken by {known.__module__}.{known.__name__}")
         cls.name = name
         _CLASSES[name] = cls
         return cls

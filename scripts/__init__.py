@@ -6,12 +6,17 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 
 def command_names() -> tuple[str, ...]:
     """Return the names of the commands: the modules of this folder."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(sorted(name for name in names if not name.startswith("_")))
+    return tuple(sorted(name.replace("_", "-") for name in names if not name.startswith("_")))
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,8 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given or given[0] in ("-h", "--help"):
         print("usage: clickgym COMMAND [options]   (clickgym COMMAND --help for its options)\n")
         for name in names:
-            module = importlib.import_module(f"{__name__}.{name}")
-            print(f"  {name:<12} {(module.__doc__ or '').splitlines()[0]}")
+            print(f"  {name:<13} {(_module(name).__doc__ or '').splitlines()[0]}")
         return 0
     if given[0] in ("-V", "--version"):
         from .. import __version__
@@ -32,6 +36,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] not in names:
         print(f"clickgym: no command {given[0]!r}; there are: {', '.join(names)}", file=sys.stderr)
         return 2
-    module = importlib.import_module(f"{__name__}.{given[0]}")
-    result: int = module.main(given[1:])
+    result: int = _module(given[0]).main(given[1:])
     return result

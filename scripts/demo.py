@@ -79,8 +79,8 @@ def draw(result: dict[str, dict[str, dict[str, NDArray[np.float64]]]], path: Pat
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("the picture needs pip install 'clickgym[plots]'") from error
-    shape = {"figsize": (11, 3.6), "sharey": True, "layout": "constrained"}
-    figure, axes = plt.subplots(1, len(result), **shape)
+    figure = plt.figure(figsize=(11, 3.6), layout="constrained")
+    axes = figure.subplots(1, len(result), sharey=True)
     colours = ("#0c4c8a", "#7f7f7f", "#d95f02")
     for axis, (user, by_policy) in zip(axes, result.items(), strict=True):
         for colour, (label, rates) in zip(colours, by_policy.items(), strict=True):

@@ -1,0 +1,62 @@
+"""The global click-through rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import ClickLog, World, checks
+from .counting import check_log, count_by_rank, rate
+from .independent import IndependentModel
+from .registry import register
+
+
+@register("CTR")
+class CTR(IndependentModel):
+    """Global click-through rate: one number for every document at every rank.
+
+    Assumptions: clicks do not depend on anything. It is the least that a model must beat.
+    ``relevance`` is 0 everywhere: all documents tie.
+
+    Parameters
+    ----------
+    click_rate : float
+    n_queries, n_docs : int
+        The world's.
+    """
+
+    def __init__(self, click_rate: float, n_queries: int, n_docs: int) -> None:
+        self.click_rate = float(checks.probabilities(click_rate, "click_rate", 0))
+        self._shape = (
+            checks.positive_integer(n_queries, "n_queries"),
+            checks.positive_integer(n_docs, "n_docs"),
+        )
+
+    @classmethod
+    def fit(cls, log: ClickLog, world: World, seed: int = 0) -> CTR:
+        """Return clicks / impressions of the log; nothing is random."""
+        check_log(log, world)
+        clicks, impressions = count_by_rank(log)
+        click_rate = float(rate(clicks.sum(), impressions.sum()))
+        return cls(click_rate, world.n_queries, world.n_docs)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of queries and candidate places."""
+        return self._shape
+
+    def relevance(self) -> NDArray[np.float64]:
+        """Return zeros, (Q, N): all documents tie."""
+        return np.broadcast_to(0.0, self._shape)
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters."""
+        n_queries, n_docs = self._shape
+        return {"click_rate": self.click_rate, "n_queries": n_queries, "n_docs": n_docs}
+
+    def _probs(
+        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        return np.where(document >= 0, self.click_rate, 0.0)

@@ -1,0 +1,58 @@
+"""Embeddings whose training costs what a batch shows, not what the world has."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class LazyEmbedding(nn.Module):
+    """A table of embeddings of which only the rows of a batch take part in a step.
+
+    While gradients are recorded, a look-up hands out copies of the rows that the batch needs and
+    remembers them; ``step`` then moves just these rows by Adam, with moments of their own. Rows
+    that a batch does not show stand still, as with torch's ``SparseAdam``, at a fraction of its
+    overhead.
+    """
+
+    def __init__(self, rows: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randn(rows, width))
+        self.register_buffer("mean", torch.zeros(rows, width), persistent=False)
+        self.register_buffer("square", torch.zeros(rows, width), persistent=False)
+        self.weight: Tensor
+        self.mean: Tensor
+        self.square: Tensor
+        self._steps = 0
+        self._looked_up: list[tuple[Tensor, Tensor]] = []
+
+    def forward(self, index: Tensor) -> Tensor:
+        """Return the embeddings of ``index`` (...), (..., width)."""
+        if not torch.is_grad_enabled():
+            return self.weight[index]
+        rows, place = torch.unique(index, return_inverse=True)
+        values = self.weight[rows].requires_grad_()
+        self._looked_up.append((rows, values))
+        return nn.functional.embedding(place, values)
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradients of the rows that were looked up, to be scaled in place."""
+        return [values.grad for _, values in self._looked_up if values.grad is not None]
+
+    @torch.no_grad()
+    def step(
+        self, learning_rate: float, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
+    ) -> None:
+        """Move the rows that were looked up since the last step."""
+        self._steps += 1
+        bias = (1.0 - betas[1] ** self._steps) ** 0.5
+        size = learning_rate * bias / (1.0 - betas[0] ** self._steps)
+        for rows, values in self._looked_up:
+            if values.grad is None:
+                continue
+            mean = self.mean[rows].lerp_(values.grad, 1.0 - betas[0])
+            square = self.square[rows].mul_(betas[1])
+            square.addcmul_(values.grad, values.grad, value=1.0 - betas[1])
+            self.mean[rows], self.square[rows] = mean, square
+            self.weight[rows] = values.detach() - size * mean / (square.sqrt() + eps * bias)
+        self._looked_up.clear()

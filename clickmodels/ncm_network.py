@@ -1,0 +1,50 @@
+"""The neural click model while it is trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .networks import Network, PairEncoder, click_loss
+
+if TYPE_CHECKING:
+    from ..data import World
+    from .base import ClickModel
+
+
+class NCMNetwork(Network):
+    """A GRU over query, document and previous click."""
+
+    def __init__(self, world: World, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.encoder = PairEncoder(world, embedding)
+        self.gru = nn.GRU(self.encoder.width + 1, hidden, batch_first=True)
+        self.out = nn.Linear(hidden, 1)
+
+    def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
+        """Return minus the log-likelihood of each page, (n,)."""
+        before = functional.pad(clicks[:, :-1].float(), (1, 0))
+        inputs = torch.cat([self.encoder(query, ranking), before[..., None]], dim=2)
+        logits = self.out(self.gru(inputs)[0])[..., 0]
+        return click_loss(functional.logsigmoid(logits), clicks, ranking >= 0)
+
+    def frozen(self) -> ClickModel:
+        """Return an ``NCM``."""
+        from .ncm import NCM
+
+        encoder, gru = self.encoder, self.gru
+        documents = encoder.document.weight[:-1].reshape(encoder.n_queries, encoder.n_docs, -1)
+        weights = dict(gru.named_parameters())
+        return NCM(
+            query_embedding=encoder.query.weight.detach().numpy(),
+            document_embedding=documents.detach().numpy(),
+            input_weights=weights["weight_ih_l0"].detach().numpy(),
+            hidden_weights=weights["weight_hh_l0"].detach().numpy(),
+            input_bias=weights["bias_ih_l0"].detach().numpy(),
+            hidden_bias=weights["bias_hh_l0"].detach().numpy(),
+            output_weights=self.out.weight[0].detach().numpy(),
+            output_bias=float(self.out.bias.detach()),
+        )

@@ -1,0 +1,89 @@
+"""Models whose examination depends on the whole click prefix: a table of 2^K - 1 entries."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from .base import PREFIX_SLOTS, zero_after_impossible
+from .cells import prefix_cells
+from .structural import StructuralModel
+
+_CHUNK = 4096
+
+
+class PrefixModel(StructuralModel):
+    """P(click) = attractiveness × examination of the click prefix.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (2^K - 1,)
+        By the number of the prefix (see ``cells.prefix_clicks``): entry 0 for the first slot, then
+        the two prefixes of length one, and so on.
+    """
+
+    def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
+        super().__init__(attractiveness)
+        self.examination = checks.probabilities(examination, "examination", 1).copy()
+        self.examination.flags.writeable = False
+        size = len(self.examination) + 1
+        self._slots = size.bit_length() - 1
+        if size != 1 << self._slots or self._slots == 0:
+            raise ValueError(f"examination must have 2^K - 1 entries, not {size - 1}")
+        if self._slots > PREFIX_SLOTS:
+            raise ValueError(f"a table of click prefixes goes up to {PREFIX_SLOTS} slots")
+
+    @property
+    def max_slots(self) -> int:
+        """K."""
+        return self._slots
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return P(C_k = 1 | c_<k), (n, K)."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        probs = self._attractiveness.rows(query, ranking)
+        probs *= self.examination.take(prefix_cells(clicks))
+        return zero_after_impossible(probs, clicks)
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (n, K), by the tree of click prefixes: O(n 2^K)."""
+        query, ranking = self.checked_pages(query, ranking)
+        result = np.empty(ranking.shape)
+        for start in range(0, len(query), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            result[part] = self._by_tree(query[part], ranking[part])
+        return result
+
+    def _by_tree(
+        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        n, slots = ranking.shape
+        values = self._attractiveness.columns(query, ranking.T)
+        mass = np.ones((1, n))  # P(prefix), a row a prefix
+        result = np.empty((slots, n))
+        for slot in range(slots):
+            first = (1 << slot) - 1
+            click = mass * (self.examination[first : 2 * first + 1, None] * values[slot])
+            result[slot] = click.sum(axis=0)
+            mass = np.stack([mass - click, click], axis=1).reshape(2 * len(mass), n)
+        return np.ascontiguousarray(result.T)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n)."""
+        values = self._attractiveness.columns(query, columns)
+        uniforms = rng.random(columns.shape)
+        clicks = np.empty(columns.shape, dtype=bool)
+        place = np.zeros(columns.shape[1], dtype=np.int64)  # number of the prefix so far
+        for slot in range(len(columns)):
+            values[slot] *= self.examination.take(place)
+            np.less(uniforms[slot], values[slot], out=clicks[slot])
+            place *= 2
+            place += 1
+            place += clicks[slot]
+        return clicks

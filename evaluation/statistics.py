@@ -1,0 +1,184 @@
+"""Intervals over seeds, Welch's test, and the marks of the paper's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit
+
+from ..data import checks
+
+BOLD, EQUAL, DAGGER = "bold", "=", "†"
+
+
+class Interval(NamedTuple):
+    """A mean, or another estimate, and the bounds of its confidence interval.
+
+    Attributes
+    ----------
+    mean, low, high : float
+    half_width : float
+        Half of ``high - low``; the mean is in the middle for Student-t intervals only.
+    n : int
+        How many values (seeds), or resampled pages, it comes from.
+    """
+
+    mean: float
+    low: float
+    high: float
+    half_width: float
+    n: int
+
+
+def between(estimate: float, low: float, high: float, n: int) -> Interval:
+    """Return the interval with these bounds."""
+    half = (high - low) / 2.0 if np.isfinite(low) else float("nan")
+    return Interval(estimate, low, high, half, n)
+
+
+def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return the mean of ``values`` (n,), one a seed, and its Student-t confidence interval.
+
+    Notes
+    -----
+    Equal values have half width 0. A single value says nothing about its spread: half width and
+    bounds are NaN. So they are when a value is infinite. A NaN among the values is an error.
+    """
+    array = _values(values, "values")
+    confidence = checked_confidence(confidence)
+    mean, variance = _moments(array)
+    half = np.nan
+    if np.isfinite(variance):
+        quantile = stdtrit(len(array) - 1, 0.5 + confidence / 2.0)
+        half = float(quantile * np.sqrt(variance / len(array)))
+    return Interval(mean, mean - half, mean + half, half, len(array))
+
+
+def welch(a: ArrayLike, b: ArrayLike) -> float:
+    """Return the two-sided p-value of Welch's t-test that ``a`` and ``b`` have the same mean.
+
+    Notes
+    -----
+    Without any variance on both sides (deterministic models) equal constants have p = 1 and
+    different ones p = 0. A mean that is infinite is different from any other, p = 0, and equal to
+    itself, p = 1. With a single value on a side there is no test: NaN, unless the means are equal.
+    """
+    first, second = _values(a, "a"), _values(b, "b")
+    (mean_a, variance_a), (mean_b, variance_b) = _moments(first), _moments(second)
+    if mean_a == mean_b:
+        return 1.0
+    if not np.isfinite([mean_a, mean_b]).all():
+        return 0.0
+    share_a, share_b = variance_a / len(first), variance_b / len(second)
+    if np.isnan(share_a + share_b):
+        return float("nan")
+    if share_a + share_b == 0.0:
+        return 0.0
+    statistic = (mean_a - mean_b) / np.sqrt(share_a + share_b)
+    # Shares of the sum, because the squares of small variances would underflow.
+    part = share_a / (share_a + share_b)
+    freedom = 1.0 / (_per_degree(part, first) + _per_degree(1.0 - part, second))
+    return float(2.0 * stdtr(freedom, -abs(statistic)))
+
+
+def marks(
+    results: Mapping[str, ArrayLike],
+    lower_is_better: bool,
+    reference: str | None = None,
+    exclude: Collection[str] = (),
+    daggers: Collection[str] | None = None,
+    confidence: float = 0.95,
+) -> dict[str, str]:
+    """Return the marks of the paper's tables for one metric.
+
+    Parameters
+    ----------
+    results : dict of (n,) floats
+        Each model's values, one a seed. No values at all: a missing cell, without a mark.
+    lower_is_better : bool
+        True for perplexity, False for nDCG.
+    reference : str, optional
+        The model that "†" compares with (ARM-NC in tables 1 and 2).
+    exclude : collection of str
+        Models that must not be compared (oracles; ARM-NC's perplexity): never best, no mark.
+    daggers : collection of str, optional
+        The models that may get a "†"; the paper leaves its naive baselines out. Default all.
+
+    Returns
+    -------
+    dict of str
+        "bold": the best mean (all that share it). "=": not significantly worse than the best.
+        "†": not significantly worse than the reference. "=†": both. "": neither.
+
+    Notes
+    -----
+    Significant: p < 1 - confidence in the *two-sided* Welch test. The paper does not say how many
+    sides its tests have, and its published means and bounds agree with one and with two; two is
+    the convention. There is no correction for multiple comparisons, as in the paper. Where there
+    is no test, because a model has a single value, there is no mark.
+    """
+    confidence = checked_confidence(confidence)
+    for argument, names in (("exclude", exclude), ("daggers", daggers or ())):
+        if isinstance(names, str):
+            raise ValueError(f"{argument} must be a collection of names, not {names!r}")
+    arrays = {
+        name: _values(values, f"the values of {name}")
+        for name, values in results.items()
+        if np.size(values)
+    }
+    if reference is not None and reference not in results:
+        raise ValueError(f"reference {reference!r} is not among the results")
+    sign = 1.0 if lower_is_better else -1.0
+    costs = {name: sign * _moments(array)[0] for name, array in arrays.items()}
+    compared = [name for name in arrays if name not in exclude]
+    lowest = min((costs[name] for name in compared), default=np.nan)
+    best = [name for name in compared if costs[name] == lowest]
+
+    def no_worse(name: str, other: str) -> bool:
+        better = costs[name] <= costs[other]
+        return better or welch(arrays[name], arrays[other]) >= 1.0 - confidence
+
+    result = dict.fromkeys(results, "")
+    for name in compared:
+        if name in best:
+            result[name] = BOLD
+            continue
+        if any(no_worse(name, other) for other in best):
+            result[name] += EQUAL
+        may = name != reference and (daggers is None or name in daggers)
+        if may and reference in arrays and no_worse(name, str(reference)):
+            result[name] += DAGGER
+    return result
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return ``confidence`` if it lies between 0 and 1."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
+    return float(confidence)
+
+
+def _values(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"{name} must be one number a seed, not shape {array.shape}")
+    checks.finite(np.where(np.isinf(array), 0.0, array), name, 1)
+    return array
+
+
+def _moments(array: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean and the unbiased variance; NaN where there is none."""
+    if (array == array[0]).all():  # exactly: rounding must not give a constant a variance
+        known = len(array) > 1 and np.isfinite(array[0])
+        return float(array[0]), 0.0 if known else np.nan
+    if np.isinf(array).any():
+        with np.errstate(invalid="ignore"):
+            return float(array.sum()), np.nan
+    return float(array.mean()), float(array.var(ddof=1))
+
+
+def _per_degree(part: float, array: NDArray[np.float64]) -> float:
+    return part**2 / (len(array) - 1)

@@ -1,0 +1,54 @@
+"""Worlds, logs and policies named on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from clickgym import data, policies
+
+POLICIES = ("uniform", "oracle", "reversed", "bm25")
+
+
+def world_from(path: str, n_docs: int, n_queries: int, seed: int) -> data.World:
+    """Return the LETOR file's world, or the synthetic one for an empty path; 0 docs = all."""
+    docs = n_docs or None
+    if path:
+        return data.load_letor(path, n_docs=docs, max_queries=n_queries or None, seed=seed)
+    return data.synthetic_world(n_queries=n_queries or 1000, n_docs=docs, seed=seed)
+
+
+def policy_from(name: str, world: data.World, temperature: float, slots: int) -> policies.Policy:
+    """Return the policy ``name``; a temperature of 0 makes it deterministic."""
+    if name == "uniform":
+        return policies.Uniform(world, slots)
+    if name == "bm25":
+        if world.features is None or world.features.shape[2] < 110:
+            raise ValueError("policy bm25 ranks by feature 110, which this world does not have")
+        scores = world.features[:, :, 109].astype(np.float64)
+    else:
+        scores = world.gain if name == "oracle" else -world.gain
+    scores = np.where(world.candidates, scores, -np.inf)
+    if temperature == 0:
+        return policies.Ranker(scores, slots)
+    return policies.stochastic(scores, temperature, slots)
+
+
+def real_log(pyclick: str, sessions: str, labels: str) -> tuple[data.World, data.ClickLog]:
+    """Return world and log of a real log's file."""
+    if pyclick:
+        return data.read_pyclick(pyclick)
+    return data.read_sessions(sessions, labels=labels or None)
+
+
+def saved_log(path: str, world: data.World) -> data.ClickLog:
+    """Return a saved log after checking that it belongs to ``world``."""
+    log = data.ClickLog.load(path)
+    try:
+        log.check_world(world)
+    except ValueError as error:
+        raise ValueError(
+            f"{Path(path)}: {error}; give the world options that the log was collected with"
+        ) from error
+    return log

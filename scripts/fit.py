@@ -1,0 +1,127 @@
+"""Fit click models to a log and judge them: table, picture, saved models."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from clickgym import clickmodels, data, evaluation, studies
+from clickgym.data.files import replaced
+from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._inputs import real_log, saved_log, world_from
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fit models to a log and judge them on another part of it, or on another log."""
+
+    model: list[str] = option(["PBM", "UBM", "DBN"], "models to fit; 'all' for every one")
+    log: str = option("", "a log saved by clickgym collect")
+    pyclick: str = option("", "a real log in PyClick's format")
+    sessions: str = option("", "a real log in the session format")
+    labels: str = option("", "human grades for --sessions")
+    test: str = option("", "a saved log to judge on; empty = a part of the log")
+    split: list[float] = option([0.8, 0.1, 0.1], "shares to fit, validate and judge on")
+    world: str = option("", "the saved log's LETOR file; empty = the synthetic world")
+    n_docs: int = option(30, "the saved log's candidates a query; 0 = full lists")
+    n_queries: int = option(0, "the saved log's queries; 0 = 1,000, or all of a file's")
+    world_seed: int = option(0, "the saved log's world seed")
+    parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
+    seeds: int = option(1, "seeds of fits that are random")
+    seed: int = option(0, "seed of the split")
+    jobs: int = option(1, "processes")
+    out: str = option("fitted", "folder for models, tables and pictures")
+
+
+def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
+    """Return the world and the logs to fit to, to validate on and to judge on."""
+    given = [bool(settings.log), bool(settings.pyclick), bool(settings.sessions)]
+    if sum(given) != 1:
+        raise ValueError("give one of --log, --pyclick and --sessions")
+    if settings.log:
+        world = world_from(settings.world, settings.n_docs, settings.n_queries, settings.world_seed)
+        log = saved_log(settings.log, world)
+    else:
+        world, log = real_log(settings.pyclick, settings.sessions, settings.labels)
+    if settings.test:
+        return world, log, None, saved_log(settings.test, world)
+    parts = log.split(settings.split, settings.seed)
+    if len(parts) == 2:
+        return world, parts[0], None, parts[1]
+    if len(parts) == 3:
+        return world, parts[0], parts[1] if len(parts[1]) else None, parts[2]
+    raise ValueError("--split takes two or three shares")
+
+
+def draw(judged: studies.Judged, test: data.ClickLog, path: Path) -> None:
+    """Draw the perplexity of every model by rank."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("the picture needs pip install 'clickgym[plots]'") from error
+    figure = plt.figure(figsize=(8, 4.5), layout="constrained")
+    axis = figure.subplots()
+    colours = plt.get_cmap("tab10")
+    shown = 0
+    for name, model in judged.models.items():
+        if "generative" in model.capabilities:  # ARM-NC's perplexity must not be compared
+            perplexity = evaluation.perplexity(model, test)
+            ranks = np.arange(1, len(perplexity.per_rank) + 1)
+            style = "-" if shown < 10 else "--"
+            label = f"{name} ({perplexity.mean:.4f})"
+            axis.plot(ranks, perplexity.per_rank, style, marker="o", markersize=3,
+                      color=colours(shown % 10), label=label)  # fmt: skip
+            shown += 1
+    axis.set_xlabel("rank")
+    axis.set_ylabel("conditional perplexity (lower is better)")
+    axis.grid(alpha=0.25)
+    axis.legend(fontsize=8, frameon=False)
+    with replaced(path) as temporary:
+        figure.savefig(temporary, dpi=130, format="png")
+    plt.close(figure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fit, judge, print and save."""
+    from rich.console import Console
+
+    settings = parse(Fit, "fit", arguments)
+    names = clickmodels.names() if settings.model == ["all"] else tuple(settings.model)
+    unknown = [name for name in names if name not in clickmodels.names()]
+    if unknown:
+        known = ", ".join(clickmodels.names())
+        raise SystemExit(f"clickgym fit: unknown model {', '.join(unknown)}; known: {known}")
+    try:
+        world, train, validation, test = logs(settings)
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"clickgym fit: {error}") from error
+    judged = studies.judge_log(
+        train, test, world, names, settings.seeds, validation, settings.parameters, settings.jobs
+    )
+    out = Path(settings.out)
+    console = Console(width=None if Console().is_terminal else 160)
+    for label, table in (("clicks", judged.clicks), ("grades", judged.grades)):
+        if table is not None and table.models:
+            console.print(table)
+            table.save(out / f"{label}.parquet")
+            with replaced(out / f"{label}.md") as temporary:
+                temporary.write_text(table.to_markdown() + "\n")
+    for name, model in judged.models.items():
+        model.save(out / f"{name}.safetensors")
+    draw(judged, test, out / "perplexity.png")
+    with replaced(out / "settings.json") as temporary:
+        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    print(f"models, tables and picture: {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,168 @@
+"""Fitting models to a log and judging them on another: tables 1, 2 and 5 to 8 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import clickmodels, evaluation
+from ..clickmodels import ClickModel
+from ..clickmodels.fitting import is_random, takes_parameters
+from ..data import ClickLog, World
+from ..evaluation import Metric, ResultTable
+from .parallel import run
+
+PERPLEXITY_RANKS = (1, 2, 5, 10)
+GRADED_DEPTHS = (1, 3, 5, 10)
+REFERENCE = "ARM-NC"
+NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Tables of a study on a log: ``clicks`` (perplexity, AUROC), ``grades`` (nDCG, recall)."""
+
+    clicks: ResultTable
+    grades: ResultTable | None
+    models: dict[str, ClickModel]
+
+
+def judge(
+    model: ClickModel, test: ClickLog, world: World, seed: int = 0, threshold: int = 1
+) -> dict[str, float]:
+    """Return every metric that the model's capabilities allow.
+
+    ``PPL`` and ``PPL@r`` are conditional, ``uPPL`` unconditional (clicks unseen; where the model
+    is exact), ``LL`` is the mean log-likelihood of a page. nDCG and recall are over the documents
+    that the model's log showed, against the world's grades, and left out where there are none.
+    """
+    result: dict[str, float] = {}
+    if "conditional" in model.capabilities:
+        conditional = evaluation.perplexity(model, test)
+        area = evaluation.auroc(model, test)
+        result |= {"PPL": conditional.mean, "AUROC": area.full}
+        for rank in PERPLEXITY_RANKS:
+            if rank <= test.slots:
+                result[f"PPL@{rank}"] = float(conditional.per_rank[rank - 1])
+                result[f"AUROC@{rank}"] = float(area.per_rank[rank - 1])
+    if "generative" in model.capabilities:
+        result["LL"] = evaluation.log_likelihood(model, test)
+        result["uPPL"] = evaluation.perplexity(model, test, conditional=False).mean
+    result = {name: value for name, value in result.items() if not np.isnan(value)}
+    return result | judge_grades(model, world, seed, threshold)
+
+
+def _shown(world: World, model: ClickModel) -> World:
+    """Return the world with only judged documents that the model's log showed as candidates."""
+    seen = world.candidates if model.seen is None else model.seen & world.candidates
+    seen = seen & (world.relevance >= 0)
+    probs = seen.any(axis=1) / max(int(seen.any(axis=1).sum()), 1)
+    return world.with_candidates(seen, probs)
+
+
+def judge_log(
+    train: ClickLog,
+    test: ClickLog,
+    world: World,
+    models: Sequence[str],
+    seeds: int = 10,
+    validation: ClickLog | None = None,
+    parameters: str = "table",
+    jobs: int = 1,
+    threshold: int = 1,
+) -> Judged:
+    """Fit ``models`` to ``train`` with ``seeds`` seeds each and judge them on ``test``.
+
+    A model whose fit is deterministic is fitted once; its ties in graded metrics are still broken
+    by every seed. Intervals are over seeds; for the click metrics of deterministic models use
+    ``evaluation.perplexity_interval`` over test pages.
+    """
+    cells = [
+        (name, seed, train, test, world, validation, parameters, threshold)
+        for name in models
+        for seed in range(seeds if _is_random(name, parameters) else 1)
+    ]
+    rows = run(_cell, cells, jobs, "fitting and judging")
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
+    first: dict[str, ClickModel] = {}
+    for cell, (model, metrics) in zip(cells, rows, strict=True):
+        found[cell[0]].append(metrics)
+        first.setdefault(cell[0], model)
+    for name in models:  # ties are random even where the fit is not
+        for seed in range(len(found[name]), seeds):
+            again = judge_grades(first[name], world, seed, threshold)
+            found[name].append(again)
+    return Judged(_clicks(found), _grades(found), first)
+
+
+def _is_random(name: str, parameters: str) -> bool:
+    return is_random(name, parameters if takes_parameters(name) else "table")
+
+
+def judge_grades(
+    model: ClickModel, world: World, seed: int, threshold: int = 1
+) -> dict[str, float]:
+    """Return nDCG and recall alone."""
+    if not (world.relevance >= 0).any():
+        return {}
+    shown = _shown(world, model)
+    result = {}
+    for depth in GRADED_DEPTHS:
+        result[f"nDCG@{depth}"] = evaluation.ndcg(model, shown, depth, seed)
+        result[f"Recall@{depth}"] = evaluation.recall(model, shown, depth, threshold, seed)
+    return {name: value for name, value in result.items() if not np.isnan(value)}
+
+
+def _cell(
+    name: str,
+    seed: int,
+    train: ClickLog,
+    test: ClickLog,
+    world: World,
+    validation: ClickLog | None,
+    parameters: str,
+    threshold: int,
+) -> tuple[ClickModel, dict[str, float]]:
+    options: dict[str, Any] = {"validation": validation}
+    if takes_parameters(name):
+        options["parameters"] = parameters
+    model = clickmodels.fit(name, train, world, seed=seed, **options)
+    return model, judge(model, test, world, seed, threshold)
+
+
+def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
+    names = ["PPL", *(f"PPL@{rank}" for rank in PERPLEXITY_RANKS), "uPPL", "LL", "AUROC"]
+    metrics = [
+        Metric(name, name not in ("LL", "AUROC"), brackets=(REFERENCE,))
+        for name in names
+        if any(name in row for rows in found.values() for row in rows)
+    ]
+    return _table(found, metrics, "Click prediction")
+
+
+def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
+    names = [f"{kind}@{depth}" for kind in ("nDCG", "Recall") for depth in GRADED_DEPTHS]
+    reference = REFERENCE if REFERENCE in found else None
+    others = tuple(name for name in found if name not in (*NAIVE, REFERENCE))
+    metrics = [
+        Metric(name, False, reference=reference, daggers=others)
+        for name in names
+        if any(name in row for rows in found.values() for row in rows)
+    ]
+    return _table(found, metrics, "Relevance estimation") if metrics else None
+
+
+def _table(
+    found: dict[str, list[dict[str, float]]], metrics: Sequence[Metric], title: str
+) -> ResultTable:
+    table = ResultTable(metrics, title)
+    for name, rows in found.items():
+        cells = {
+            metric.name: [row[metric.name] for row in rows if metric.name in row]
+            for metric in metrics
+        }
+        table.add(name, {key: values for key, values in cells.items() if values})
+    return table

@@ -1,0 +1,101 @@
+"""Tables 3 and 4 of the robustness paper: a strong shift from training to test policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import clickmodels, data, envs, evaluation, policies
+from ..clickmodels.fitting import takes_parameters
+from ..evaluation import Metric, ResultTable
+from .parallel import run
+
+SHIFT_MODELS = ("dCTR", "PBM", "UBM", "DBN", "NCM", "CACM-minus", "ARM", "ARM-NC")
+TEMPERATURE = 0.5
+TEST_PAGES = 10_000
+SPLIT = (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class StrongShift:
+    """What a strong-shift study does: everything that its results depend on."""
+
+    user: str = "DBN"
+    models: tuple[str, ...] = SHIFT_MODELS
+    seeds: int = 10
+    impressions: int = 100_000
+    parameters: str = "table"
+    jobs: int = 1
+
+
+def strong_shift(
+    user: str = "DBN",
+    models: Sequence[str] = SHIFT_MODELS,
+    seeds: int = 10,
+    world: data.World | None = None,
+    impressions: int = 100_000,
+    parameters: str = "table",
+    jobs: int = 1,
+) -> ResultTable:
+    """Return the table of in- and out-of-distribution perplexity and nDCG@3 (section 6.1).
+
+    Ten documents a query, drawn by relevance. Training pages come from a Plackett-Luce policy on
+    the true gain (T = 0.5), 80% to fit, 10% to validate, 10% for in-distribution perplexity;
+    out-of-distribution pages show the same documents in the reverse order. The oracle is the user
+    itself. A seed draws the log as well as the initialisation, so that deterministic fits have an
+    interval too (the paper varied the initialisation alone).
+
+    Parameters
+    ----------
+    user : a name of ``clickmodels.user_names()``; "DBN" is table 3, "CoCM" table 4.
+    world : default the embedded world with ten documents a query.
+    parameters : {"table", "embedding"}, for models that have the choice.
+    jobs : processes.
+    """
+    settings = StrongShift(user, tuple(models), seeds, impressions, parameters, jobs)
+    world = data.synthetic_world(n_docs=10) if world is None else world
+    unknown = set(models) - set(clickmodels.names())
+    if unknown:
+        raise ValueError(f"models has unknown names: {', '.join(sorted(unknown))}")
+    cells = [(settings, world, model, seed) for model in ("", *models) for seed in range(seeds)]
+    rows = run(_cell, cells, jobs, f"strong shift, {user}")
+    oracle = f"{user} oracle"
+    metrics = [
+        Metric("ind PPL", True, exclude=(oracle,), brackets=("ARM-NC",)),
+        Metric("nDCG@3", False, exclude=(oracle,)),
+        Metric("ood PPL", True, exclude=(oracle,)),
+    ]
+    table = ResultTable(metrics, f"Strong policy shift, {user} user")
+    for number, model in enumerate(("", *models)):
+        part = rows[number * seeds : (number + 1) * seeds]
+        table.add(
+            model or oracle, {metric.name: [row[metric.name] for row in part] for metric in metrics}
+        )
+    return table
+
+
+def _cell(settings: StrongShift, world: data.World, model: str, seed: int) -> dict[str, float]:
+    """Return the metrics of one model (the user itself for an empty name) and seed."""
+    user = clickmodels.true_user(settings.user, world)
+    gain = np.where(world.candidates, world.gain, -np.inf)
+    logging = policies.stochastic(gain, TEMPERATURE)
+    log = envs.collect(world, user, logging, settings.impressions, seed)
+    train, validation, test = log.split(SPLIT, seed)
+    shown = world.restricted_to(train)
+    reverse = policies.Ranker(np.where(shown.candidates, -shown.gain, -np.inf))
+    outside = envs.collect(shown, user, reverse, TEST_PAGES, seed + 1_000_000)
+    fitted = user
+    if model:
+        options: dict[str, Any] = {"validation": validation}
+        if takes_parameters(model):
+            options["parameters"] = settings.parameters
+        fitted = clickmodels.fit(model, train, world, seed=seed, **options)
+    return {
+        "ind PPL": evaluation.perplexity(fitted, test).mean,
+        "nDCG@3": evaluation.ndcg(fitted, shown, 3, seed=seed),
+        "ood PPL": evaluation.perplexity(fitted, outside).mean,
+    }
+
