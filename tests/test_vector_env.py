@@ -62,7 +62,7 @@ def sampled_actions(env, steps, seed=0):
 
 def leaves(returned):
     """All arrays in what an environment returned."""
-    if isinstance(returned, np.generic) or getattr(returned, "dtype", object) != object:
+    if isinstance(returned, (np.generic, np.ndarray)) and returned.dtype.kind != "O":
         return [np.asarray(returned)]
     values = returned.values() if isinstance(returned, dict) else returned
     return [array for value in values for array in leaves(value)]
