@@ -117,15 +117,19 @@ class Browsing:
     def sample_page(self, values: list[float], uniforms: Uniforms) -> list[bool]:
         """Draw the clicks of one page."""
         clicks = [False] * len(values)
-        examined, clicked = 1.0, False
+        draws = uniforms.take(len(values))
         following = [*values[1:], 0.0]
-        for slot, uniform in enumerate(uniforms.take(len(values))):
-            if clicked:
-                clicked = False
-            elif uniform < values[slot] * examined * (1.0 - following[slot] * 0.5):
-                clicks[slot] = clicked = True
-                examined *= self.stay
-            examined *= self.continuation
+        continuation, stay = self.continuation, self.stay
+        examined, free = 1.0, 0  # no click before this slot
+        for slot, value in enumerate(values):
+            uniform = draws[slot]
+            # The first comparison settles most slots: few documents are worth a click at all.
+            if uniform < value and slot >= free:  # noqa: SIM102
+                if uniform < value * examined * (1.0 - following[slot] * 0.5):
+                    clicks[slot] = True
+                    examined *= stay
+                    free = slot + 2
+            examined *= continuation
         return clicks
 
     def _fading(self, slots: int) -> Floats:

@@ -170,7 +170,9 @@ class CoCM(AttractivenessModel):
 
     def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
         """Draw the clicks of one page."""
-        shown = [document for document in ranking if document >= 0]
+        shown = ranking
+        if ranking[-1] < 0:
+            shown = [document for document in ranking if document >= 0]
         mode = uniforms.one()
         if mode >= self.modes[TOP_DOWN] + self.modes[BOTTOM_UP]:
             pairs = zip(uniforms.take(len(shown)), self._blind(len(shown)).tolist(), strict=True)
@@ -181,7 +183,7 @@ class CoCM(AttractivenessModel):
         else:
             values = self._attractiveness.page(query, shown)
             clicks = self._browsing.sample_page(values, uniforms)
-        return clicks + [False] * (len(ranking) - len(shown))
+        return clicks if shown is ranking else clicks + [False] * (len(ranking) - len(shown))
 
 
 def _read_upwards(values: NDArray[Any], shown: NDArray[np.bool_]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data import ClickLog, World
 from .base import ClickModel
+from .counting import check_log
 from .registry import registered, registered_class
 
 
@@ -64,14 +65,16 @@ def fit(
     cls = registered_class(name)
     if not _can_be_fitted(cls):
         raise ValueError(f"{name} cannot be fitted; known: {', '.join(names())}")
-    log.check_world(world)
+    check_log(log, world)
+    if log.weight is not None:  # a row without weight shows nothing
+        log = log[log.weight > 0]
     if validation is not None:
         validation.check_world(world)
         if validation.slots != log.slots:
             raise ValueError(f"validation has {validation.slots} slots, log {log.slots}")
+        if not validation.impressions > 0:
+            raise ValueError("validation has no impressions")
         settings["validation"] = validation
-    if not log.impressions > 0:
-        raise ValueError("log has no impressions to fit to")
     accepted = inspect.signature(cls.fit).parameters
     if "validation" not in accepted:  # closed forms have no use for it
         settings.pop("validation", None)

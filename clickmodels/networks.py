@@ -130,7 +130,7 @@ class UBMNetwork(ExaminedNetwork):
 
     def examination(self, clicks: Tensor) -> Tensor:
         """Return a logit by rank and rank of the latest click."""
-        ranks = torch.arange(1, self.slots + 1)
+        ranks = torch.arange(1, self.slots + 1, device=clicks.device)
         latest = torch.cummax(torch.where(clicks, ranks, 0), dim=1).values
         latest = functional.pad(latest[:, :-1], (1, 0))
         return self.ranks[ranks - 1, latest]
@@ -157,7 +157,7 @@ class DBNNetwork(Network):
         attractive = torch.where(ranking >= 0, attractive, 0.0)
         stay = torch.sigmoid(-self.satisfaction(query, ranking))
         goes_on = torch.sigmoid(self.continuation)
-        examined = torch.ones(len(query))
+        examined = torch.ones(len(query), device=query.device)
         log_click = []
         for slot in range(ranking.shape[1]):
             value = attractive[:, slot]

@@ -70,7 +70,7 @@ class ClickGRU(nn.Module):
     def forward(self, clicks: Tensor) -> Tensor:
         """Return the logits of every slot, (n, K), from clicks (n, K)."""
         previous = functional.pad(clicks[:, :-1].long(), (1, 0), value=2)
-        places = torch.arange(clicks.shape[1]).expand(clicks.shape)
+        places = torch.arange(clicks.shape[1], device=clicks.device).expand(clicks.shape)
         inputs = torch.cat([self.position(places), self.click(previous)], dim=2)
         return self.out(self.gru(inputs)[0])[..., 0]
 

@@ -97,25 +97,23 @@ def train(
     with _writer(settings.log_dir) as write, progress(
         batches * settings.epochs, f"fitting {type(network).__name__}"
     ) as advance:
-        step, running = 0, 0.0
+        step, recent = 0, []
         schedule.validated(checks_on.loss(network))
         for _ in range(settings.epochs):
             order = torch.from_numpy(rng.permutation(len(log))).to(device)
             for rows in order.split(settings.batch_size):
-                running += schedule.step(pages.batch_loss(network, rows))
+                recent.append(schedule.step(pages.batch_loss(network, rows)))
                 step += 1
                 advance(1)
                 if step % settings.check_every == 0 or step == batches * settings.epochs:
                     loss = checks_on.loss(network)
-                    write("training loss", running / settings.check_every, step)
+                    write("training loss", sum(recent) / len(recent), step)
                     write("validation loss", loss, step)
                     write("learning rate", schedule.learning_rate, step)
-                    running = 0.0
+                    recent.clear()
                     if schedule.validated(loss):
                         schedule.restore()
                         return
-        if step % settings.check_every:
-            schedule.validated(checks_on.loss(network))
         schedule.restore()
 
 

@@ -22,7 +22,11 @@ class Uniforms:
 
     def one(self) -> float:
         """Return the next number."""
-        return self.take(1)[0]
+        place = self._next
+        if place >= len(self._block):
+            return self.take(1)[0]
+        self._next = place + 1
+        return self._block[place]
 
     def take(self, n: int) -> list[float]:
         """Return the next ``n`` numbers."""

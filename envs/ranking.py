@@ -160,13 +160,13 @@ class RankingEnv(gym.Env[Any, Any]):
     def _order(self, action: Any) -> list[int]:
         """Return the page of the best scores, ties at random."""
         assert self._uniforms is not None
-        with np.errstate(over="ignore"):  # finite, but beyond float32: they compare as infinite
-            try:
-                scores = np.asarray(action, dtype=np.float32)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"action must be {self.world.n_docs} numbers: {error}") from error
-        if scores.shape != (self.world.n_docs,):
-            raise ValueError(f"action has shape {scores.shape}, not ({self.world.n_docs},)")
+        scores = action
+        if not (
+            type(action) is np.ndarray
+            and action.dtype == np.float32
+            and action.shape == self.action_space.shape
+        ):
+            scores = self._as_scores(action)
         values = scores.tolist()
         if not math.isfinite(sum(values)) and not np.isfinite(np.asarray(action)).all():
             raise ValueError("action has a score that is not finite")
@@ -178,6 +178,16 @@ class RankingEnv(gym.Env[Any, Any]):
             shown = self.world.candidates[self._query].tolist()
             order = [document for document in order if shown[document]]
         return order[: self.slots]
+
+    def _as_scores(self, action: Any) -> NDArray[np.float32]:
+        try:
+            with np.errstate(over="ignore"):  # finite, but beyond float32: compares as infinite
+                scores = np.asarray(action, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"action must be {self.world.n_docs} numbers: {error}") from error
+        if scores.shape != self.action_space.shape:
+            raise ValueError(f"action has shape {scores.shape}, not {self.action_space.shape}")
+        return scores
 
     def _rank(self, action: Any) -> list[int]:
         """Return the page that the action spells out, repaired if need be and allowed."""
@@ -253,11 +263,10 @@ class RankingEnv(gym.Env[Any, Any]):
         }  # fmt: skip
 
     def _info(self) -> dict[str, Any]:
-        ranking, clicks = self._no_page.copy(), self._no_clicks.copy()
+        ranking = self._no_page.copy()
         if self._page:
             ranking[: len(self._page)] = self._page
-        if self._clicks:
-            clicks[:] = self._clicks
+        clicks = np.array(self._clicks) if self._clicks else self._no_clicks.copy()
         info: dict[str, Any] = {
             "query": self._query, "ranking": ranking, "clicks": clicks, "repaired": self._repaired,
         }  # fmt: skip

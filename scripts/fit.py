@@ -108,7 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     out = Path(settings.out)
     console = Console(width=None if Console().is_terminal else 160)
-    for label, table in (("clicks", judged.clicks), ("grades", judged.grades)):
+    tables = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
+    for label, table in tables.items():
         if table is not None and table.models:
             console.print(table)
             table.save(out / f"{label}.parquet")

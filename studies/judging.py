@@ -23,9 +23,14 @@ NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
 
 @dataclass(frozen=True)
 class Judged:
-    """Tables of a study on a log: ``clicks`` (perplexity, AUROC), ``grades`` (nDCG, recall)."""
+    """Tables of a study on a log, and the models of the first seed.
+
+    ``clicks`` (perplexity, AUROC) and ``grades`` (nDCG, recall) have intervals over seeds,
+    ``pages`` has the perplexity of the first seed's models with intervals over resampled pages.
+    """
 
     clicks: ResultTable
+    pages: ResultTable
     grades: ResultTable | None
     models: dict[str, ClickModel]
 
@@ -77,8 +82,7 @@ def judge_log(
     """Fit ``models`` to ``train`` with ``seeds`` seeds each and judge them on ``test``.
 
     A model whose fit is deterministic is fitted once; its ties in graded metrics are still broken
-    by every seed. Intervals are over seeds; for the click metrics of deterministic models use
-    ``evaluation.perplexity_interval`` over test pages.
+    by every seed.
     """
     cells = [
         (name, seed, train, test, world, validation, parameters, threshold)
@@ -95,7 +99,7 @@ def judge_log(
         for seed in range(len(found[name]), seeds):
             again = judge_grades(first[name], world, seed, threshold)
             found[name].append(again)
-    return Judged(_clicks(found), _grades(found), first)
+    return Judged(_clicks(found), _pages(first, test), _grades(found), first)
 
 
 def _is_random(name: str, parameters: str) -> bool:
@@ -141,6 +145,15 @@ def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
         if any(name in row for rows in found.values() for row in rows)
     ]
     return _table(found, metrics, "Click prediction")
+
+
+def _pages(models: dict[str, ClickModel], test: ClickLog) -> ResultTable:
+    metric = Metric("PPL", True, brackets=(REFERENCE,))
+    table = ResultTable([metric], "Click prediction, first seed")
+    for name, model in models.items():
+        if "conditional" in model.capabilities:
+            table.add(name, {"PPL": evaluation.perplexity_interval(model, test)})
+    return table
 
 
 def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
