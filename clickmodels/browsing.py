@@ -58,6 +58,33 @@ class Browsing:
             after = np.zeros((most, n))
             after[1:] = clicked[:-1]
 
+    def expected(self, values: Floats) -> Floats:
+        """Return the expected clicks of pages laid out slot by slot, (K, n), in reading order.
+
+        The recursion of ``marginals``, kept to the states that a slot can have.
+        """
+        slots, n = values.shape
+        most = (slots + 1) // 2 + 2
+        powers = self.stay ** np.arange(most)[:, None]
+        free, after, click = (np.zeros((most, n)) for _ in range(3))
+        free[0] = 1.0
+        total = np.zeros(n)
+        fading = 1.0
+        for slot in range(slots):
+            states = (slot + 1) // 2 + 1  # no two clicks in a row
+            base = values[slot] * fading
+            if slot + 1 < slots:
+                base *= 1.0 - 0.5 * values[slot + 1]
+            now = click[:states]
+            np.multiply(free[:states], powers[:states], out=now)
+            now *= base
+            total += now.sum(axis=0)
+            free[:states] += after[:states]
+            free[:states] -= now
+            after[1 : states + 1] = now
+            fading *= self.continuation
+        return total
+
     def upwards(
         self, values: Floats, clicks: NDArray[np.bool_], shown: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:

@@ -150,6 +150,23 @@ class CoCM(AttractivenessModel):
         top_down, bottom_up, no_look = self.modes
         return top_down * down + bottom_up * up + no_look * blind
 
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        values = self._attractiveness.columns(query, columns)
+        shown = columns >= 0
+        blind = self._blind(len(columns)) @ shown
+        if shown[-1].all():
+            upwards = np.ascontiguousarray(values[::-1])
+        else:
+            upwards = np.ascontiguousarray(_read_upwards(values.T, shown.T).T)
+        top_down, bottom_up, no_look = self.modes
+        result = top_down * self._browsing.expected(values)
+        result += bottom_up * self._browsing.expected(upwards)
+        result += no_look * blind
+        return result
+
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.bool_]:

@@ -44,6 +44,7 @@ class DBN(StructuralModel):
         self.continuation = float(checks.probabilities(continuation, "continuation", 0))
         # P(attractive and satisfying): one uniform decides click and satisfaction together.
         self._relevance = Table(self.attractiveness * self.satisfaction, "relevance")
+        self._goes_on = Table(self.continuation * (1.0 - self.relevance()), "continuation")
 
     @property
     def satisfaction(self) -> NDArray[np.float64]:
@@ -100,6 +101,19 @@ class DBN(StructuralModel):
             values[slot] *= examined
             examined *= goes_on[slot]
         return np.ascontiguousarray(values.T)
+
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        values = self._attractiveness.columns(query, columns)
+        goes_on = self._goes_on.columns(query, columns)
+        total, examined = values[0].copy(), goes_on[0].copy()
+        for slot in range(1, len(values)):
+            values[slot] *= examined
+            total += values[slot]
+            examined *= goes_on[slot]
+        return total
 
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .gru import GRU
 from .networks import Network, PairEncoder, click_loss
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ class NCMNetwork(Network):
     def __init__(self, world: World, embedding: int, hidden: int) -> None:
         super().__init__()
         self.encoder = PairEncoder(world, embedding)
-        self.gru = nn.GRU(self.encoder.width + 1, hidden, batch_first=True)
+        self.gru = GRU(self.encoder.width + 1, hidden)
         self.out = nn.Linear(hidden, 1)
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""
         before = functional.pad(clicks[:, :-1].float(), (1, 0))
         inputs = torch.cat([self.encoder(query, ranking), before[..., None]], dim=2)
-        logits = self.out(self.gru(inputs)[0])[..., 0]
+        logits = self.out(self.gru(inputs))[..., 0]
         return click_loss(functional.logsigmoid(logits), clicks, ranking >= 0)
 
     def frozen(self) -> ClickModel:
@@ -37,14 +38,13 @@ class NCMNetwork(Network):
 
         encoder, gru = self.encoder, self.gru
         documents = encoder.document.weight[:-1].reshape(encoder.n_queries, encoder.n_docs, -1)
-        weights = dict(gru.named_parameters())
         return NCM(
             query_embedding=encoder.query.weight.detach().numpy(),
             document_embedding=documents.detach().numpy(),
-            input_weights=weights["weight_ih_l0"].detach().numpy(),
-            hidden_weights=weights["weight_hh_l0"].detach().numpy(),
-            input_bias=weights["bias_ih_l0"].detach().numpy(),
-            hidden_bias=weights["bias_hh_l0"].detach().numpy(),
+            input_weights=gru.input_weights.detach().numpy(),
+            hidden_weights=gru.hidden_weights.detach().numpy(),
+            input_bias=gru.input_bias.detach().numpy(),
+            hidden_bias=gru.hidden_bias.detach().numpy(),
             output_weights=self.out.weight[0].detach().numpy(),
             output_bias=float(self.out.bias.detach()),
         )

@@ -75,6 +75,12 @@ class PBM(StructuralModel):
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         return zero_after_impossible(self.click_probs(query, ranking), clicks)
 
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        return self.examination[: len(columns)] @ self._attractiveness.columns(query, columns)
+
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.bool_]:

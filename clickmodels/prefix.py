@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import checks
-from .base import PREFIX_SLOTS, zero_after_impossible
+from .base import PREFIX_SLOTS, all_clicks, zero_after_impossible
 from .cells import prefix_cells
 from .structural import StructuralModel
 
@@ -32,6 +32,7 @@ class PrefixModel(StructuralModel):
         self._slots = size.bit_length() - 1
         if size != 1 << self._slots or self._slots == 0:
             raise ValueError(f"examination must have 2^K - 1 entries, not {size - 1}")
+        self._corners: dict[int, NDArray[np.float64]] = {}
         if self._slots > PREFIX_SLOTS:
             raise ValueError(f"a table of click prefixes goes up to {PREFIX_SLOTS} slots")
 
@@ -55,14 +56,13 @@ class PrefixModel(StructuralModel):
         result = np.empty(ranking.shape)
         for start in range(0, len(query), _CHUNK):
             part = slice(start, start + _CHUNK)
-            result[part] = self._by_tree(query[part], ranking[part])
+            values = self._attractiveness.columns(query[part], ranking[part].T)
+            result[part] = self._tree(values).T
         return result
 
-    def _by_tree(
-        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        n, slots = ranking.shape
-        values = self._attractiveness.columns(query, ranking.T)
+    def _tree(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (K, n), for pages of attractiveness (K, n)."""
+        slots, n = values.shape
         mass = np.ones((1, n))  # P(prefix), a row a prefix
         result = np.empty((slots, n))
         for slot in range(slots):
@@ -70,7 +70,29 @@ class PrefixModel(StructuralModel):
             click = mass * (self.examination[first : 2 * first + 1, None] * values[slot])
             result[slot] = click.sum(axis=0)
             mass = np.stack([mass - click, click], axis=1).reshape(2 * len(mass), n)
-        return np.ascontiguousarray(result.T)
+        return result
+
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages laid out slot by slot, (K, n).
+
+        Expected clicks are linear in each slot's attractiveness, so they are known once they are
+        known for all 2^K pages of documents that are surely or never attractive. A page is then
+        the product of two vectors, of its upper and its lower half, with that table between them.
+        """
+        values = self._attractiveness.columns(query, columns)
+        slots = len(values)
+        upper, lower = _corners(values[: slots // 2]), _corners(values[slots // 2 :])
+        return np.einsum("an,an->n", upper, self._corner_scores(slots) @ lower)
+
+    def _corner_scores(self, slots: int) -> NDArray[np.float64]:
+        """Return the expected clicks of all 0/1 pages, upper half by lower half."""
+        if slots not in self._corners:
+            pages = all_clicks(slots).T.astype(np.float64)
+            clicks = self._tree(np.ascontiguousarray(pages)).sum(axis=0)
+            self._corners[slots] = clicks.reshape(1 << (slots // 2), -1)
+        return self._corners[slots]
 
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
@@ -87,3 +109,12 @@ class PrefixModel(StructuralModel):
             place += 1
             place += clicks[slot]
         return clicks
+
+
+def _corners(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return P(each 0/1 page) of half pages (k, n), (2^k, n); the last slot varies fastest."""
+    result = np.ones((1, values.shape[1]))
+    for value in values:
+        result = np.stack([result * (1.0 - value), result * value], axis=1)
+        result = result.reshape(-1, values.shape[1])
+    return result

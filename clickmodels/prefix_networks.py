@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from .base import all_clicks
 from .cells import prefix_cells
+from .gru import GRU
 from .networks import ExaminedNetwork
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ClickGRU(nn.Module):
         self.slots = slots
         self.position = nn.Embedding(slots, 8)
         self.click = nn.Embedding(3, 8)  # skipped, clicked, or nothing before the first slot
-        self.gru = nn.GRU(16, hidden, batch_first=True)
+        self.gru = GRU(16, hidden)
         self.out = nn.Linear(hidden, 1)
 
     def forward(self, clicks: Tensor) -> Tensor:
@@ -72,7 +73,7 @@ class ClickGRU(nn.Module):
         previous = functional.pad(clicks[:, :-1].long(), (1, 0), value=2)
         places = torch.arange(clicks.shape[1], device=clicks.device).expand(clicks.shape)
         inputs = torch.cat([self.position(places), self.click(previous)], dim=2)
-        return self.out(self.gru(inputs)[0])[..., 0]
+        return self.out(self.gru(inputs))[..., 0]
 
     def by_prefix(self) -> Tensor:
         """Return the logits of all click prefixes, (2^K - 1,), in the order of ``cells``."""

@@ -97,7 +97,8 @@ def train(
     with _writer(settings.log_dir) as write, progress(
         batches * settings.epochs, f"fitting {type(network).__name__}"
     ) as advance:
-        step, recent = 0, []
+        step = 0
+        recent: list[float] = []  # training losses since the last validation
         schedule.validated(checks_on.loss(network))
         for _ in range(settings.epochs):
             order = torch.from_numpy(rng.permutation(len(log))).to(device)

@@ -83,18 +83,30 @@ class UBM(StructuralModel):
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return P(C_k = 1), (n, K), by recursion over the rank of the latest click: O(n K²)."""
         query, ranking = self.checked_pages(query, ranking)
-        n, slots = ranking.shape
-        values = self._attractiveness.columns(query, ranking.T)
+        return np.ascontiguousarray(self._recursion(query, ranking.T).T)
+
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        return self._recursion(query, columns).sum(axis=0)
+
+    def _recursion(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (K, n)."""
+        slots, n = columns.shape
+        values = self._attractiveness.columns(query, columns)
         latest = np.zeros((slots + 1, n))  # P(the latest click so far is at this rank)
         latest[0] = 1.0
-        result = np.empty((slots, n))
         for slot in range(slots):
-            examined = self.examination[slot, : slot + 1]
-            clicked = latest[: slot + 1] * (examined[:, None] * values[slot])
-            latest[: slot + 1] -= clicked
-            result[slot] = clicked.sum(axis=0)
-            latest[slot + 1] = result[slot]
-        return np.ascontiguousarray(result.T)
+            state = latest[: slot + 1]
+            # P(examined), then P(clicked) by the latest click, both as one pass over the states.
+            click = self.examination[slot, : slot + 1] @ state
+            click *= values[slot]
+            state -= state * (self.examination[slot, : slot + 1, None] * values[slot])
+            latest[slot + 1] = click
+        return latest[1:]
 
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator

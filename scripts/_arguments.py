@@ -40,5 +40,6 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
             more |= {"nargs": "+", "type": type(default[0])}
         else:
             more["type"] = str if default is None else type(default)
-        parser.add_argument(flag, default=default, help=field.metadata["help"], **more)
+        text = field.metadata["help"].replace("%", "%%")  # argparse fills in "%(default)s"
+        parser.add_argument(flag, default=default, help=text, **more)
     return settings(**vars(parser.parse_args(arguments)))

@@ -35,11 +35,16 @@ def policy_from(name: str, world: data.World, temperature: float, slots: int) ->
     return policies.stochastic(scores, temperature, slots)
 
 
-def real_log(pyclick: str, sessions: str, labels: str) -> tuple[data.World, data.ClickLog]:
-    """Return world and log of a real log's file."""
+def real_logs(
+    pyclick: str, sessions: list[str], labels: str
+) -> tuple[data.World, list[data.ClickLog]]:
+    """Return world and logs of a real log's files, a log a file."""
     if pyclick:
-        return data.read_pyclick(pyclick)
-    return data.read_sessions(sessions, labels=labels or None)
+        world, log = data.read_pyclick(pyclick)
+        return world, [log]
+    named = {path: path for path in sessions}
+    world, logs = data.read_sessions(named, labels=labels or None)
+    return world, list(logs.values())
 
 
 def saved_log(path: str, world: data.World) -> data.ClickLog:

@@ -13,7 +13,7 @@ import numpy as np
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.data.files import replaced
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._inputs import real_log, saved_log, world_from
+from clickgym.scripts._inputs import real_logs, saved_log, world_from
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,11 @@ class Fit:
     model: list[str] = option(["PBM", "UBM", "DBN"], "models to fit; 'all' for every one")
     log: str = option("", "a log saved by clickgym collect")
     pyclick: str = option("", "a real log in PyClick's format")
-    sessions: str = option("", "a real log in the session format")
+    sessions: list[str] = option(
+        [""], "a real log in the session format: one file, or one each to fit, validate and judge"
+    )
     labels: str = option("", "human grades for --sessions")
+    clicked_only: bool = option(False, "leave out pages without a click, as the paper does")
     test: str = option("", "a saved log to judge on; empty = a part of the log")
     split: list[float] = option([0.8, 0.1, 0.1], "shares to fit, validate and judge on")
     world: str = option("", "the saved log's LETOR file; empty = the synthetic world")
@@ -40,17 +43,21 @@ class Fit:
 
 def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
     """Return the world and the logs to fit to, to validate on and to judge on."""
-    given = [bool(settings.log), bool(settings.pyclick), bool(settings.sessions)]
-    if sum(given) != 1:
+    sessions = [path for path in settings.sessions if path]
+    if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
         raise ValueError("give one of --log, --pyclick and --sessions")
+    if len(sessions) not in (0, 1, 3):
+        raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
     if settings.log:
         world = world_from(settings.world, settings.n_docs, settings.n_queries, settings.world_seed)
-        log = saved_log(settings.log, world)
+        found = [saved_log(settings.log, world)]
     else:
-        world, log = real_log(settings.pyclick, settings.sessions, settings.labels)
+        world, found = real_logs(settings.pyclick, sessions, settings.labels)
     if settings.test:
-        return world, log, None, saved_log(settings.test, world)
-    parts = log.split(settings.split, settings.seed)
+        found.append(saved_log(settings.test, world))
+    if settings.clicked_only:
+        found = [log[log.clicks.any(axis=1)] for log in found]
+    parts = tuple(found) if len(found) > 1 else found[0].split(settings.split, settings.seed)
     if len(parts) == 2:
         return world, parts[0], None, parts[1]
     if len(parts) == 3:
@@ -83,7 +90,8 @@ def draw(judged: studies.Judged, test: data.ClickLog, path: Path) -> None:
     axis.set_xlabel("rank")
     axis.set_ylabel("conditional perplexity (lower is better)")
     axis.grid(alpha=0.25)
-    axis.legend(fontsize=8, frameon=False)
+    if shown:
+        axis.legend(fontsize=8, frameon=False)
     with replaced(path) as temporary:
         figure.savefig(temporary, dpi=130, format="png")
     plt.close(figure)
@@ -107,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         train, test, world, names, settings.seeds, validation, settings.parameters, settings.jobs
     )
     out = Path(settings.out)
-    console = Console(width=None if Console().is_terminal else 160)
+    console = Console(width=None if Console().is_terminal else 200)
     tables = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
     for label, table in tables.items():
         if table is not None and table.models:

@@ -31,10 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     settings = parse(Shift, "strong-shift", arguments)
-    for name in settings.user:
-        if name not in clickmodels.user_names():
-            known = ", ".join(clickmodels.user_names())
-            raise SystemExit(f"clickgym strong-shift: unknown user {name}; known: {known}")
+    for kind, given, names in (
+        ("user", settings.user, clickmodels.user_names()),
+        ("model", settings.models, clickmodels.names()),
+    ):
+        unknown = ", ".join(name for name in given if name not in names)
+        if unknown:
+            known = ", ".join(names)
+            raise SystemExit(f"clickgym strong-shift: unknown {kind} {unknown}; known: {known}")
     out = Path(settings.out)
     for user in settings.user:
         table = studies.strong_shift(

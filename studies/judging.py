@@ -11,7 +11,7 @@ import numpy as np
 from .. import clickmodels, evaluation
 from ..clickmodels import ClickModel
 from ..clickmodels.fitting import is_random, takes_parameters
-from ..data import ClickLog, World
+from ..data import ClickLog, World, checks
 from ..evaluation import Metric, ResultTable
 from .parallel import run
 
@@ -84,6 +84,8 @@ def judge_log(
     A model whose fit is deterministic is fitted once; its ties in graded metrics are still broken
     by every seed.
     """
+    seeds = checks.positive_integer(seeds, "seeds")
+    models = tuple(dict.fromkeys(models))  # a name given twice is one row
     cells = [
         (name, seed, train, test, world, validation, parameters, threshold)
         for name in models
@@ -142,7 +144,7 @@ def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
     metrics = [
         Metric(name, name not in ("LL", "AUROC"), brackets=(REFERENCE,))
         for name in names
-        if any(name in row for rows in found.values() for row in rows)
+        if name == "PPL" or any(name in row for rows in found.values() for row in rows)
     ]
     return _table(found, metrics, "Click prediction")
 

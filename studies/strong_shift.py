@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import clickmodels, data, envs, evaluation, policies
 from ..clickmodels.fitting import takes_parameters
+from ..data import checks
 from ..evaluation import Metric, ResultTable
 from .parallel import run
 
@@ -55,7 +56,9 @@ def strong_shift(
     parameters : {"table", "embedding"}, for models that have the choice.
     jobs : processes.
     """
-    settings = StrongShift(user, tuple(models), seeds, impressions, parameters, jobs)
+    seeds = checks.positive_integer(seeds, "seeds")
+    models = tuple(dict.fromkeys(models))  # a name given twice is one row
+    settings = StrongShift(user, models, seeds, impressions, parameters, jobs)
     world = data.synthetic_world(n_docs=10) if world is None else world
     unknown = set(models) - set(clickmodels.names())
     if unknown:
