@@ -99,14 +99,14 @@ class UBM(StructuralModel):
         values = self._attractiveness.columns(query, columns)
         latest = np.zeros((slots + 1, n))  # P(the latest click so far is at this rank)
         latest[0] = 1.0
+        result = np.empty((slots, n))
         for slot in range(slots):
             state = latest[: slot + 1]
-            # P(examined), then P(clicked) by the latest click, both as one pass over the states.
-            click = self.examination[slot, : slot + 1] @ state
-            click *= values[slot]
+            result[slot] = self.examination[slot, : slot + 1] @ state  # P(examined)
+            result[slot] *= values[slot]
             state -= state * (self.examination[slot, : slot + 1, None] * values[slot])
-            latest[slot + 1] = click
-        return latest[1:]
+            latest[slot + 1] = result[slot]
+        return result
 
     def sample_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator

@@ -938,3 +938,13 @@ def test_registering_gives_the_class_its_name(own_registry):
 def test_an_unknown_class_is_named_with_the_known_ones():
     with pytest.raises(ValueError, match=r"unknown click model 'pbm'; known: .*PBM"):
         registry.registered_class("pbm")
+
+
+@generative
+@every_page
+def test_scores_of_columns_are_expected_clicks(name, page):
+    model = subject(name)
+    query, ranking = (np.asarray(part) for part in repeated(page, 2))
+    expected = ClickModel.click_probs(model, query, ranking).sum(axis=1)
+    got = model.score_columns(query, np.ascontiguousarray(ranking.T))
+    np.testing.assert_allclose(got, expected, atol=1e-12)
