@@ -84,8 +84,7 @@ def fit(
         raise ValueError(f"{name} has no parameters={parameters!r}")
     model = cls.fit(log, world, seed=seed, **settings)
     seen = np.zeros((world.n_queries, world.n_docs), dtype=bool)
-    counted = np.ones(len(log), dtype=bool) if log.weight is None else log.weight > 0
-    rows, slots = np.nonzero((log.ranking >= 0) & counted[:, None])
+    rows, slots = np.nonzero(log.ranking >= 0)
     seen[log.query[rows], log.ranking[rows, slots]] = True
     model.seen = seen
     model.fingerprint = world.fingerprint

@@ -36,5 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] not in names:
         print(f"clickgym: no command {given[0]!r}; there are: {', '.join(names)}", file=sys.stderr)
         return 2
-    result: int = _module(given[0]).main(given[1:])
+    try:
+        result: int = _module(given[0]).main(given[1:])
+    except (ValueError, OSError, ImportError) as error:  # what the user gave, not a fault of ours
+        print(f"clickgym {given[0]}: {error}", file=sys.stderr)
+        return 1
     return result

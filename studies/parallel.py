@@ -35,5 +35,9 @@ def run(
 def _one_thread(function: Callable[..., Result], cell: tuple[Any, ...]) -> Result:
     import torch
 
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    return function(*cell)
+    try:
+        return function(*cell)
+    finally:
+        torch.set_num_threads(threads)

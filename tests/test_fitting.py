@@ -16,7 +16,7 @@ from scipy.special import betaln, expit, logit
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels import cells, dbn_fit
 from clickgym.clickmodels.base import all_clicks
-from clickgym.clickmodels.examined import LinearExamination, _Objective
+from clickgym.clickmodels.examined import _EXAMINATION_SD, LinearExamination, _Objective
 from clickgym.clickmodels.fitting import is_random, takes_parameters
 from clickgym.clickmodels.prefix_networks import GRUExamination
 from clickgym.clickmodels.prior import BetaPrior
@@ -371,6 +371,19 @@ def test_the_gradient_of_attractiveness_and_examination_is_the_slope(kind):
     point = np.random.default_rng(2).normal(size=size)
     expected = slope(lambda x: objective(x)[0], point)
     np.testing.assert_allclose(objective(point)[1], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_likelihood_that_is_maximised_is_the_pbms():
+    world, log = small_world(short=True), simulated(80, short=True, weighted=True)
+    objective = examined_objective("free")
+    point = np.random.default_rng(2).normal(size=objective.n_pairs + SLOTS)
+    pairs, ranks = point[:-SLOTS], point[-SLOTS:]
+    prior = objective.prior.loss(pairs) + 0.5 * (ranks @ ranks) / _EXAMINATION_SD**2
+    attractiveness = np.full(world.n_queries * world.n_docs, 0.5)
+    attractiveness[objective.counts.pairs] = expit(pairs)
+    model = clickmodels.PBM(attractiveness.reshape(world.relevance.shape), expit(ranks))
+    expected = log.weight @ model.log_likelihood(log.query, log.ranking, log.clicks)
+    assert prior - objective(point)[0] == pytest.approx(expected, rel=1e-10)
 
 
 def dbn_objective():

@@ -1,0 +1,369 @@
+"""Studies: judging models on a log, and the strong shift of tables 3 and 4."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import small_world
+from judging import random_log
+
+from clickgym import clickmodels, data, envs, evaluation, studies
+from clickgym.studies import judging
+from clickgym.studies.parallel import run
+
+SEEDS = 3
+MODELS = ("rCTR", "dCTR", "TopPop", "PBM", "NCM", "ARM-NC")
+CLICKS = ["PPL", "PPL@1", "PPL@2", "PPL@5", "uPPL", "LL", "AUROC"]  # pages have five slots
+GRADES = [f"{kind}@{depth}" for kind in ("nDCG", "Recall") for depth in (1, 3, 5, 10)]
+
+
+def simulated(world, n, seed):
+    return random_log(world, clickmodels.true_user("DBN", world), n, seed)
+
+
+@pytest.fixture(scope="module")
+def study():
+    """World, training and test log, and what the study says about them."""
+    world = small_world()
+    train, test = simulated(world, 150, 1), simulated(world, 200, 2)
+    return world, train, test, studies.judge_log(train, test, world, MODELS, SEEDS)
+
+
+# Judging models on a log
+
+
+def test_tables_have_a_row_for_every_model(study):
+    judged = study[3]
+    assert judged.clicks.models == judged.grades.models == list(MODELS)
+
+
+def test_the_table_of_clicks_has_these_columns(study):
+    assert list(study[3].clicks.metrics) == CLICKS
+
+
+def test_the_table_of_grades_has_these_columns(study):
+    assert list(study[3].grades.metrics) == GRADES
+
+
+def test_the_first_seeds_models_are_kept(study):
+    world, train, _, judged = study
+    again = clickmodels.fit("NCM", train, world, seed=0)
+    np.testing.assert_array_equal(judged.models["NCM"].relevance(), again.relevance())
+
+
+@pytest.mark.parametrize(("model", "n"), [("PBM", 1), ("dCTR", 1), ("NCM", SEEDS)])
+def test_click_metrics_have_a_value_a_fit(study, model, n):
+    """A deterministic model is fitted once, so it has one value and no interval."""
+    assert len(study[3].clicks.values(model, "PPL")) == n
+
+
+def test_fits_of_a_random_model_differ(study):
+    assert len(set(study[3].clicks.values("NCM", "PPL"))) == SEEDS
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_graded_metrics_have_a_value_a_seed(study, model):
+    assert len(study[3].grades.values(model, "nDCG@3")) == SEEDS
+
+
+def test_ties_of_a_deterministic_model_are_broken_by_every_seed(study):
+    """All documents tie under rCTR."""
+    world, _, _, judged = study
+    expected = [evaluation.ndcg(judged.models["rCTR"], world, 3, seed) for seed in range(SEEDS)]
+    assert judged.grades.values("rCTR", "nDCG@3").tolist() == expected
+    assert len(set(expected)) == SEEDS
+
+
+def test_perplexities_are_those_of_the_models_on_the_test_log(study):
+    _, _, test, judged = study
+    expected = evaluation.perplexity(judged.models["PBM"], test)
+    found = [judged.clicks.values("PBM", name)[0] for name in ("PPL", "PPL@2")]
+    assert found == [expected.mean, expected.per_rank[1]]
+
+
+def test_unconditional_perplexity_and_likelihood_are_those_of_the_models(study):
+    _, _, test, judged = study
+    model = judged.models["PBM"]
+    found = [judged.clicks.values("PBM", name)[0] for name in ("uPPL", "LL")]
+    unconditional = evaluation.perplexity(model, test, conditional=False).mean
+    assert found == [unconditional, evaluation.log_likelihood(model, test)]
+
+
+@pytest.mark.parametrize("metric", CLICKS)
+def test_a_model_that_only_ranks_has_no_click_metrics(study, metric):
+    assert len(study[3].clicks.values("TopPop", metric)) == 0
+
+
+@pytest.mark.parametrize("metric", ["uPPL", "LL"])
+def test_a_model_that_is_not_generative_has_no_likelihood(study, metric):
+    assert len(study[3].clicks.values("ARM-NC", metric)) == 0
+
+
+def test_the_non_causal_models_perplexity_is_in_brackets_and_has_no_mark(study):
+    shown = study[3].clicks.cells()["ARM-NC"][0]
+    assert (shown.text[0], shown.text[-1], shown.mark) == ("(", ")", "")
+
+
+def test_the_best_perplexity_is_bold(study):
+    table = study[3].clicks
+    compared = ("rCTR", "dCTR", "PBM", "NCM")
+    means = {name: table.interval(name, "PPL").mean for name in compared}
+    assert table.marks("PPL")[min(means, key=means.get)] == "bold"
+
+
+def test_daggers_compare_with_the_non_causal_model(study):
+    assert study[3].grades.metrics["nDCG@1"].reference == "ARM-NC"
+
+
+def test_naive_models_get_no_dagger(study):
+    assert study[3].grades.metrics["nDCG@1"].daggers == ("PBM", "NCM")
+
+
+def test_without_the_non_causal_model_there_is_no_reference(study):
+    world, train, test, _ = study
+    judged = studies.judge_log(train, test, world, ["dCTR"], 1)
+    assert judged.grades.metrics["nDCG@1"].reference is None
+
+
+def test_intervals_over_pages_are_those_of_the_bootstrap(study):
+    _, _, test, judged = study
+    expected = evaluation.perplexity_interval(judged.models["PBM"], test)
+    assert judged.pages.interval("PBM", "PPL") == expected
+
+
+def test_the_table_over_pages_has_every_model_that_predicts(study):
+    assert study[3].pages.models == [name for name in MODELS if name != "TopPop"]
+
+
+def test_a_log_without_grades_has_no_table_of_grades():
+    world = small_world()
+    blind = data.World(np.full((6, 7), -1), candidates=np.ones((6, 7), bool))
+    log = simulated(world, 50, 1)
+    assert studies.judge_log(log, log, blind, ["PBM"], 1).grades is None
+
+
+def test_only_documents_that_the_log_showed_are_graded():
+    """Query 2 showed its two worst documents alone: their order is all that counts."""
+    world = data.World([[0, 0, 0], [0, 0, 0], [0, 1, 4]])
+    train = data.ClickLog([2] * 4, [[0, 1]] * 4, [[0, 1]] * 4)
+    judged = studies.judge_log(train, train, world, ["dCTR"], 1)
+    assert judged.grades.values("dCTR", "nDCG@1").tolist() == [1.0]
+
+
+def test_models_that_only_rank_can_be_judged_alone(study):
+    world, train, test, _ = study
+    judged = studies.judge_log(train, test, world, ["TopPop"], 1)
+    assert len(judged.grades.values("TopPop", "nDCG@3")) == 1
+
+
+def test_a_name_given_twice_is_judged_once(study):
+    world, train, test, _ = study
+    judged = studies.judge_log(train, test, world, ["dCTR", "dCTR"], 1)
+    assert len(judged.clicks.values("dCTR", "PPL")) == 1
+
+
+def test_a_study_without_seeds_is_refused(study):
+    world, train, test, _ = study
+    with pytest.raises(ValueError, match="seeds must be at least 1"):
+        studies.judge_log(train, test, world, ["NCM"], 0)
+
+
+def test_the_threshold_says_what_recall_counts(study):
+    world, train, test, _ = study
+    found = [
+        studies.judge_log(train, test, world, ["dCTR"], 1, threshold=threshold).grades
+        for threshold in (1, 4)
+    ]
+    low, high = (table.values("dCTR", "Recall@3")[0] for table in found)
+    assert low < high
+
+
+def test_parameters_are_handed_on(study):
+    world, train, test, _ = study
+    embedded = studies.judge_log(train[:60], test, world, ["PBM"], 1, parameters="embedding")
+    expected = clickmodels.fit("PBM", train[:60], world, parameters="embedding")
+    found = embedded.models["PBM"].attractiveness
+    np.testing.assert_array_equal(found, expected.attractiveness)
+
+
+def test_validation_is_handed_on(study, monkeypatch):
+    world, train, test, _ = study
+    given = []
+    monkeypatch.setattr(
+        judging.clickmodels, "fit",
+        lambda name, log, world, **options: given.append(options["validation"])
+        or clickmodels.CTR.fit(log, world),
+    )  # fmt: skip
+    judging._cell("CTR", 0, train, test, world, test, "table", 1)
+    assert given == [test]
+
+
+def test_processes_give_the_same_numbers_as_one(study):
+    world, train, test, judged = study
+    again = studies.judge_log(train, test, world, ["dCTR", "PBM"], 1, jobs=2)
+    for model in ("dCTR", "PBM"):
+        expected = judged.clicks.values(model, "PPL")
+        np.testing.assert_array_equal(again.clicks.values(model, "PPL"), expected)
+
+
+def test_results_come_in_the_order_of_the_cells():
+    assert run(divmod, [(7, 2), (9, 4), (5, 3)]) == [(3, 1), (2, 1), (1, 2)]
+
+
+# The strong shift
+
+SHIFT = {"models": ("dCTR", "PBM", "DBN", "ARM-NC"), "seeds": 2, "impressions": 5000}
+
+
+@pytest.fixture(scope="module")
+def shift_world():
+    return data.synthetic_world(n_queries=100, n_docs=10, n_features=1)
+
+
+@pytest.fixture(scope="module")
+def shift(shift_world):
+    return studies.strong_shift("DBN", world=shift_world, **SHIFT)
+
+
+COLUMNS = ["ind PPL", "nDCG@3", "ood PPL"]
+every_column = pytest.mark.parametrize("metric", COLUMNS)
+
+
+def test_the_oracle_and_every_model_have_a_row(shift):
+    assert shift.models == ["DBN oracle", *SHIFT["models"]]
+
+
+def test_the_columns_are_those_of_tables_3_and_4(shift):
+    assert list(shift.metrics) == COLUMNS
+
+
+@every_column
+def test_every_cell_has_a_value_a_seed(shift, metric):
+    assert {len(shift.values(model, metric)) for model in shift.models} == {2}
+
+
+@pytest.fixture(scope="module")
+def shown(shift_world):
+    """What a study of two seeds shows: for each a log to fit to, and one out of distribution."""
+    logs = []
+    collect = envs.collect
+
+    def spied(*arguments):
+        logs.append(collect(*arguments))
+        return logs[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envs, "collect", spied)
+        studies.strong_shift("DBN", (), 2, shift_world, 5000)
+    return logs
+
+
+def test_a_shift_collects_the_impressions_that_were_asked_for(shown):
+    assert [len(log) for log in shown] == [5000, 10_000] * 2
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["in distribution", "out of distribution"])
+def test_a_seed_draws_another_log(shown, which):
+    first, second = shown[which], shown[which + 2]
+    assert not np.array_equal(first.query, second.query)
+
+
+def test_training_pages_tend_to_show_the_best_first(shown, shift_world):
+    gain = shift_world.gain[shown[0].query[:, None], shown[0].ranking].mean(axis=0)
+    assert gain[0] > 2 * gain[-1]
+
+
+def test_training_pages_come_in_many_orders(shown):
+    """Without chance there would be one order a query."""
+    assert len({page.tobytes() for page in shown[0].ranking}) > 1000
+
+
+def test_pages_out_of_distribution_show_the_worst_first(shown, shift_world):
+    grades = shift_world.relevance[shown[1].query[:, None], shown[1].ranking].astype(int)
+    assert (np.diff(grades, axis=1)[shown[1].ranking[:, 1:] >= 0] >= 0).all()
+
+
+@pytest.mark.parametrize("metric", ["ind PPL", "ood PPL"])
+@pytest.mark.parametrize("model", ["dCTR", "PBM", "DBN"])
+def test_the_oracle_predicts_best_on_every_log(shift, metric, model):
+    assert (shift.values("DBN oracle", metric) < shift.values(model, metric)).all()
+
+
+def test_the_oracle_ranks_perfectly(shift):
+    np.testing.assert_allclose(shift.values("DBN oracle", "nDCG@3"), 1.0)
+
+
+def test_the_users_structure_suffers_least_from_the_shift(shift):
+    means = {name: shift.interval(name, "ood PPL").mean for name in SHIFT["models"]}
+    assert min(means, key=means.get) == "DBN"
+
+
+@every_column
+def test_the_oracle_has_no_mark(shift, metric):
+    assert shift.marks(metric)["DBN oracle"] == ""
+
+
+def test_the_non_causal_model_is_in_brackets_in_distribution_only(shift):
+    texts = [shown.text for shown in shift.cells()["ARM-NC"]]
+    assert [text.startswith("(") for text in texts] == [True, False, False]
+
+
+def test_the_same_study_gives_the_same_numbers(shift, shift_world):
+    again = studies.strong_shift("DBN", world=shift_world, **SHIFT | {"models": ("PBM",)})
+    for metric in COLUMNS:
+        np.testing.assert_array_equal(again.values("PBM", metric), shift.values("PBM", metric))
+
+
+def test_an_unknown_model_of_a_shift_is_named(shift_world):
+    with pytest.raises(ValueError, match="unknown names: CoCM, PBMM"):
+        studies.strong_shift("DBN", ["PBM", "PBMM", "CoCM"], 1, shift_world, 100)
+
+
+def test_an_unknown_user_of_a_shift_is_named(shift_world):
+    with pytest.raises(ValueError, match="'XYZ'"):
+        studies.strong_shift("XYZ", ["PBM"], 1, shift_world, 100)
+
+
+def test_a_shift_without_seeds_is_refused(shift_world):
+    with pytest.raises(ValueError, match="seeds must be at least 1"):
+        studies.strong_shift("DBN", ["PBM"], 0, shift_world, 100)
+
+
+def test_the_shift_takes_every_model_of_the_papers_tables():
+    assert set(studies.SHIFT_MODELS) <= set(clickmodels.names())
+
+
+# TREC sessions, from files to both tables
+
+
+@pytest.fixture(scope="module")
+def trec():
+    folder = os.environ.get("CLICKGYM_DATA")
+    if not folder:
+        pytest.skip("CLICKGYM_DATA does not name the folder with the real samples")
+    folder = Path(folder) / "trec_session"
+    files = {name: next(folder.glob(f"{name}*")) for name in ("train", "valid", "test")}
+    with pytest.warns(UserWarning, match="disagree about the grades"):
+        world, logs = data.read_sessions(files, labels=folder / "labels.txt")
+    models = ("rCTR", "dCTR", "TopPop", "PBM")
+    return studies.judge_log(
+        logs["train"], logs["test"], world, models, 2, validation=logs["valid"]
+    )
+
+
+@pytest.mark.parametrize("model", ["rCTR", "dCTR", "PBM"])
+def test_trec_clicks_are_predicted_better_than_by_a_coin(trec, model):
+    assert 1.0 < trec.clicks.values(model, "PPL")[0] < 2.0
+
+
+def test_trec_clicks_are_predicted_better_by_pbm_than_by_rank_alone(trec):
+    assert trec.clicks.values("PBM", "AUROC")[0] > trec.clicks.values("rCTR", "AUROC")[0]
+
+
+@pytest.mark.parametrize("model", ["dCTR", "TopPop", "PBM"])
+def test_trec_clicks_say_something_about_grades(trec, model):
+    found, chance = (trec.grades.interval(name, "nDCG@3").mean for name in (model, "rCTR"))
+    assert chance < found < 1.0
