@@ -28,7 +28,10 @@ class StableBaselinesVecEnv(VecEnv):
 
     def __init__(self, env: RankingVectorEnv) -> None:
         if not isinstance(env, RankingVectorEnv):
-            raise ValueError(f"env must be a RankingVectorEnv, not {type(env).__name__}")
+            raise ValueError(
+                f"env must be a RankingVectorEnv, not {type(env).__name__}: make it with "
+                'gym.make_vec(..., vectorization_mode="vector_entry_point")'
+            )
         self.env = env
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
         self._actions: Any = None

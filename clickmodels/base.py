@@ -266,6 +266,11 @@ class ClickModel:
         model.seen = seen
         return model
 
+    def __repr__(self) -> str:
+        n_queries, n_docs = self.shape
+        fitted = "" if self.seen is None else ", fitted"
+        return f"{type(self).__name__}({n_queries} queries of {n_docs} candidates{fitted})"
+
     def __copy__(self) -> ClickModel:
         return self
 

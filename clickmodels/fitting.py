@@ -62,9 +62,10 @@ def fit(
     ClickModel
         With ``seen`` (Q, N), the documents that the log showed, and the world's fingerprint.
     """
+    if name not in names():
+        what = "cannot be fitted" if name in registered() else "is not a click model"
+        raise ValueError(f"{name!r} {what}; known: {', '.join(names())}")
     cls = registered_class(name)
-    if not _can_be_fitted(cls):
-        raise ValueError(f"{name} cannot be fitted; known: {', '.join(names())}")
     check_log(log, world)
     if log.weight is not None:  # a row without weight shows nothing
         log = log[log.weight > 0]

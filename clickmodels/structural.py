@@ -37,7 +37,10 @@ class StructuralModel(AttractivenessModel):
     ) -> ClickModel:
         """Return the model fitted to ``log``."""
         if checks.choice(parameters, PARAMETERS, "parameters") == "table":
-            return cls._fit_table(log, world, seed, **settings)
+            if settings:
+                names = ", ".join(sorted(settings))
+                raise TypeError(f"{cls.name} with parameters='table' has no settings, not {names}")
+            return cls._fit_table(log, world, seed)
         from .training import TrainingSettings, seeded, train
 
         training = TrainingSettings(**settings)

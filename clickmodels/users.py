@@ -44,6 +44,14 @@ def true_user(name: str, world: World, **params: Any) -> ClickModel:
     """
     if name not in _USERS:
         raise ValueError(f"unknown user {name!r}; known: {', '.join(_USERS)}")
+    if not isinstance(world, World):
+        raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
+    unknown = set(params) - set(_PARAMETERS[name])
+    if unknown:
+        raise TypeError(
+            f"the user {name} has no parameter {', '.join(sorted(unknown))}; it has: "
+            f"{', '.join(_PARAMETERS[name])}"
+        )
     model = _USERS[name](world, **params)
     model.fingerprint = world.fingerprint
     return model
@@ -53,6 +61,17 @@ def _attractiveness(world: World, scale: float, floor: float) -> NDArray[np.floa
     floor = float(checks.probabilities(floor, "floor", 0))
     values = checks.probabilities(scale, "attractiveness_scale", 0) * world.gain
     return np.where(world.candidates, np.maximum(values, floor), 0.0)
+
+
+_OF_COCM = ("floor", "satisfaction", "continuation", "modes", "no_look")
+_OF_RANKS = ("floor", "attractiveness_scale", "decay", "slots")
+_PARAMETERS = {
+    "DBN": ("floor", "attractiveness_scale", "satisfaction_scale", "continuation"),
+    "CoCM": _OF_COCM,
+    "CoCM-mismatch": _OF_COCM,
+    "PBM": _OF_RANKS,
+    "UBM": _OF_RANKS,
+}
 
 
 @_user("DBN")

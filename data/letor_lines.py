@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
 # Blocks, because the compiled parser's time grows with the square of the lines it gets at once.
 BLOCK_LINES = 10_000
@@ -59,6 +58,8 @@ def read_blocks(path: Path, max_grade: int) -> Iterator[Block]:
 
 def _parsed(path: Path, first: int, lines: list[bytes], max_grade: int, position: int) -> Block:
     """Parse lines, the first of which has the number ``first``."""
+    from sklearn.datasets import load_svmlight_file  # here, because it takes long to import
+
     try:
         features, grade, qid = load_svmlight_file(
             io.BytesIO(b"".join(lines)), dtype=np.float32, zero_based=False, query_id=True

@@ -25,7 +25,7 @@ METADATA_KEY = b"clickgym"
 FORMAT = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClickLog:
     """Impressions of result pages, one a row.
 
@@ -86,6 +86,14 @@ class ClickLog:
         view = array.view()
         view.flags.writeable = False
         object.__setattr__(self, name, view)
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weight is None else f" for {self.impressions:,.0f} impressions"
+        propensities = "no" if self.log_propensity is None else "with"
+        return (
+            f"ClickLog({len(self):,} rows{weighted}, {self.slots} slots, {propensities} "
+            "propensities)"
+        )
 
     def __len__(self) -> int:
         """Return the number of rows n."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -53,7 +54,9 @@ def synthetic_world(
     Returns
     -------
     World
-        Named "synthetic", with features (Q, N, F) and power-law query frequencies.
+        Named "synthetic", with features (Q, N, F) and power-law query frequencies. Its
+        fingerprint is that of the arguments, because the last bit of a feature may depend on the
+        processor.
 
     Notes
     -----
@@ -94,7 +97,9 @@ def synthetic_world(
     features = np.zeros((*relevance.shape, n_features), dtype=np.float32)
     features[candidates] = _features(factors, candidates.sum(axis=1), feature_rng)[:n_features].T
     features.flags.writeable = False  # a world shares such an array instead of copying it
-    return World(relevance, features, query_probs, candidates, name="synthetic")
+    world = World(relevance, features, query_probs, candidates, name="synthetic")
+    recipe = f"clickgym synthetic 1: {n_queries} {n_docs} {n_features} {seed}"
+    return world.with_fingerprint(hashlib.sha256(recipe.encode()).hexdigest())
 
 
 def _lists(n_queries: int, n_docs: int | None, rng: Generator) -> NDArray[np.bool_]:
@@ -108,7 +113,7 @@ def _grades(factors: Floats, candidates: NDArray[np.bool_], rng: Generator) -> N
     """Grades (Q, N) of documents with the given factors (4, n); -1 where there is no document."""
     weights = np.array([TOPIC, QUALITY, POPULARITY, LUCK], dtype=np.float32)
     score = np.full(candidates.shape, np.nan)
-    score[candidates] = weights @ factors
+    score[candidates] = _weighted_sum(weights, factors)
     score += ABUNDANCE * rng.standard_normal((len(candidates), 1))
     cuts = ndtri(np.cumsum(GRADE_SHARES[:-1])) * np.hypot(ABUNDANCE, np.linalg.norm(weights))
     grades = np.where(candidates, np.searchsorted(cuts, score), -1).astype(np.int8)
@@ -214,7 +219,7 @@ def _fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterat
     matches = [_view(topic, kind.topic, rng) for kind in FIELDS]
     weights, topics = np.array([(kind.weight, kind.topic) for kind in FIELDS], dtype=np.float32).T
     spread = np.sqrt((weights @ topics) ** 2 + weights**2 @ (1 - topics**2))
-    matches.append(weights @ np.stack(matches) / spread)
+    matches.append(_weighted_sum(weights, np.stack(matches)) / spread)
     for kind, match in zip((*FIELDS, WHOLE), matches, strict=True):
         rarity = np.repeat(rng.gamma(9, 0.5, len(lengths)).astype(np.float32), lengths)
         strength = np.maximum(ndtr(match) - kind.empty, 0) / (1 - kind.empty)
@@ -222,6 +227,14 @@ def _fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterat
         count = covered + np.floor(covered * kind.repeats * np.exp(_view(topic, 0.0, rng)))
         length = np.ceil(kind.length * np.exp(kind.spread * _view(topic, 0.0, rng)))
         yield _Field(terms, rarity, np.maximum(length, count), strength, covered, count)
+
+
+def _weighted_sum(weights: Floats, rows: Floats) -> Floats:
+    """Return ``weights @ rows``, summed in order: the same bits with any number of threads."""
+    total = weights[0] * rows[0]
+    for weight, row in zip(weights[1:], rows[1:], strict=True):
+        total += weight * row
+    return total
 
 
 def _view(factor: Floats, correlation: float, rng: Generator) -> Floats:

@@ -232,7 +232,13 @@ class World:
             self.relevance, self.features, query_probs, candidates,
             self.query_ids, self.doc_ids, self.max_grade, self.name,
         )  # fmt: skip
-        result.__dict__["fingerprint"] = self.fingerprint
+        return result.with_fingerprint(self.fingerprint)
+
+    def with_fingerprint(self, fingerprint: str) -> World:
+        """Return this world under a fingerprint that was found otherwise than from its arrays."""
+        result = World.__new__(World)
+        result.__dict__.update(self.__dict__)
+        result.__dict__["fingerprint"] = fingerprint
         return result
 
 

@@ -21,6 +21,10 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
     O(n N log N) time for Plackett-Luce policies and O(n K) memory.
     """
     n = checks.positive_integer(n, "n")
+    if not isinstance(user, ClickModel):
+        raise ValueError(f"user must be a ClickModel, not {type(user).__name__}")
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy must be a Policy, not {type(policy).__name__}")
     user.require("generative")
     user.check_world(world)
     policy.check_world(world)

@@ -133,7 +133,7 @@ class RankingEnv(gym.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Show a page (or fill its next slot) and return what the user does."""
         if self._done or self._uniforms is None:
-            raise gym.error.ResetNeeded("the page is over: call reset() before step()")
+            raise gym.error.ResetNeeded("no page is open: call reset() before step()")
         kind = self.settings.action
         if kind == "scores":
             self._page = self._order(action)

@@ -43,7 +43,10 @@ class Settings:
         expectations: bool,
     ) -> None:
         if world is not None and not isinstance(world, World):
-            raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
+            raise ValueError(
+                f"world must be a clickgym.data.World (of data.synthetic_world or "
+                f"data.load_letor), not {type(world).__name__}"
+            )
         self.world = embedded_world() if world is None else world
         self.slots = checks.positive_integer(slots, "slots")
         self.action = checks.choice(action, ACTIONS, "action")

@@ -110,6 +110,11 @@ class Policy:
                 f"candidates, this world has {world.n_queries} of {world.n_docs}"
             )
 
+    def __repr__(self) -> str:
+        n_queries, n_docs = self.shape
+        name = type(self).__name__
+        return f"{name}({n_queries} queries of {n_docs} candidates, {self.slots} slots)"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as one safetensors file with a JSON header, atomically."""
         if _CLASSES.get(self.name) is not type(self):  # a subclass has its parent's name

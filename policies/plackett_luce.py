@@ -146,6 +146,8 @@ class Uniform(PlackettLuce):
     """Every ordered choice of K candidates is equally likely."""
 
     def __init__(self, world: World, slots: int = 10) -> None:
+        if not isinstance(world, World):
+            raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
         super().__init__(world.candidates.astype(np.float64), slots=slots)
         self.fingerprint = world.fingerprint
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         result: int = _module(given[0]).main(given[1:])
+    except BrokenPipeError:  # what read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, OSError, ImportError) as error:  # what the user gave, not a fault of ours
         print(f"clickgym {given[0]}: {error}", file=sys.stderr)
         return 1

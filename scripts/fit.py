@@ -39,6 +39,7 @@ class Fit:
     seed: int = option(0, "seed of the split")
     jobs: int = option(1, "processes")
     out: str = option("fitted", "folder for models, tables and pictures")
+    overwrite: bool = option(False, "write into a folder that holds another run's results")
 
 
 def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
@@ -102,6 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     settings = parse(Fit, "fit", arguments)
+    out = Path(settings.out)
+    if (out / "settings.json").exists() and not settings.overwrite:
+        raise SystemExit(f"clickgym fit: {out} holds another run; use another --out or --overwrite")
     names = clickmodels.names() if settings.model == ["all"] else tuple(settings.model)
     unknown = [name for name in names if name not in clickmodels.names()]
     if unknown:
@@ -114,7 +118,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judged = studies.judge_log(
         train, test, world, names, settings.seeds, validation, settings.parameters, settings.jobs
     )
-    out = Path(settings.out)
     console = Console(width=None if Console().is_terminal else 200)
     tables = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
     for label, table in tables.items():

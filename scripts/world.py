@@ -17,7 +17,7 @@ class Describe:
 
     path: str = option("", "a LETOR file; empty = the embedded synthetic world")
     n_docs: int = option(0, "draw this many candidates a query; 0 = full lists")
-    bm25: int = option(110, "the feature (from 1) to rank by")
+    bm25: int = option(110, "the feature (from 1) to rank by; 0 = none")
     seed: int = option(0, "seed of everything random")
 
 
@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"candidates a query: {lengths.min()} to {lengths.max()}, median {np.median(lengths):g}")
     print(f"grades 0 to {world.max_grade}: {shares} %")
     print(f"nDCG@10 at random: {evaluation.ndcg(noise, world, 10):.3f}")
-    if world.features is not None and 1 <= settings.bm25 <= world.features.shape[2]:
+    if world.features is not None and settings.bm25:
+        if not 1 <= settings.bm25 <= world.features.shape[2]:
+            raise ValueError(f"--bm25 is {settings.bm25}, outside 1..{world.features.shape[2]}")
         score = evaluation.ndcg(world.features[:, :, settings.bm25 - 1], world, 10)
         print(f"nDCG@10 by feature {settings.bm25}: {score:.3f}")
     return 0

@@ -571,7 +571,7 @@ def test_an_unknown_name_is_named_with_the_known_ones():
 
 
 def test_a_model_that_cannot_be_fitted_is_named():
-    with pytest.raises(ValueError, match="CoCM cannot be fitted"):
+    with pytest.raises(ValueError, match="'CoCM' cannot be fitted"):
         clickmodels.fit("CoCM", simulated(), small_world())
 
 

@@ -287,9 +287,21 @@ def test_a_policy_is_evaluated_without_a_warning():
 # Learning
 
 
-def expected_clicks(world, user, scores):
+def scores_of_ppo(world, slots):
+    """Scores (Q, N) of PPO after 20,480 pages, the policy's mean action."""
+    vec_env = as_vec_env(make_vec(num_envs=256, world=world, observation="both", slots=slots))
+    model = PPO(
+        "MultiInputPolicy", vec_env, n_steps=2, batch_size=256, n_epochs=4, learning_rate=3e-3,
+        gamma=0.0, seed=0, policy_kwargs={"log_std_init": -1.0},
+    )  # fmt: skip
+    model.learn(20_480)
+    queries = {"features": world.standardised_features, "query": np.arange(world.n_queries)}
+    return model.predict(queries, deterministic=True)[0]
+
+
+def expected_clicks(world, user, scores, slots=SLOTS):
     """Expected clicks a page, exactly, of ranking by ``scores`` (Q, N)."""
-    ranking = np.argsort(-scores, axis=1, kind="stable")[:, :SLOTS]
+    ranking = np.argsort(-scores, axis=1, kind="stable")[:, :slots]
     return world.query_probs @ user.expected_clicks(np.arange(world.n_queries), ranking)
 
 
@@ -301,13 +313,17 @@ def test_ppo_closes_most_of_the_gap_between_random_and_best():
         user.expected_clicks(np.full(len(pages), query), pages) for query in range(world.n_queries)
     ])  # fmt: skip
     random, best = world.query_probs @ values.mean(axis=1), world.query_probs @ values.max(axis=1)
-    vec_env = as_vec_env(make_vec(num_envs=256, world=world, observation="both"))
-    model = PPO(
-        "MultiInputPolicy", vec_env, n_steps=2, batch_size=256, n_epochs=4, learning_rate=3e-3,
-        gamma=0.0, seed=0, policy_kwargs={"log_std_init": -1.0},
-    )  # fmt: skip
-    model.learn(20_480)
-    queries = {"features": world.standardised_features, "query": np.arange(world.n_queries)}
-    scores, _ = model.predict(queries, deterministic=True)
+    scores = scores_of_ppo(world, SLOTS)
     share = (expected_clicks(world, user, scores) - random) / (best - random)
     assert share > 0.5
+
+
+def test_ppo_is_past_half_way_from_random_to_top_down():
+    world = data.synthetic_world(n_queries=20, n_docs=10, seed=0)
+    user = clickmodels.true_user("DBN", world)
+    rng = np.random.default_rng(0)
+    orders = [rng.random(world.gain.shape) for _ in range(2_000)]
+    random = np.mean([expected_clicks(world, user, order, slots=10) for order in orders])
+    top_down = expected_clicks(world, user, world.gain, slots=10)
+    learned = expected_clicks(world, user, scores_of_ppo(world, slots=10), slots=10)
+    assert learned > random + 0.5 * (top_down - random)
