@@ -125,21 +125,21 @@ def report(n_docs: int, console: Console) -> None:
         table.add_column(head, justify="left" if head == "work" else "right")
     for name, rate in result.items():
         bar, share = "", ""
-        if n_docs == 10:
-            bar = bar_of(name, copy)
+        if n_docs == 10 and (least := bar_of(name, copy)):
+            bar = f"{least:,.0f} {'met' if rate >= least else 'MISSED'}"
         if name.endswith(", features"):
             share = f"{rate / copy:.0%}"
         table.add_row(name, f"{rate:,.0f}", bar, share)
     console.print(table)
 
 
-def bar_of(name: str, copy: float) -> str:
-    """Return the bar that the project holds itself to on a quiet machine, if there is one."""
+def bar_of(name: str, copy: float) -> float:
+    """Return the least that the project holds itself to on a quiet machine, 0 for nothing."""
     if "make_vec" in name:
-        return f"{copy / 2:,.0f}" if name.endswith("features") else "2,500,000"
+        return copy / 2 if name.endswith("features") else 2_500_000
     if name.startswith("CoCM collect"):
-        return "1,500,000"
-    return "50,000" if name.endswith("ids (reset + step)") else ""
+        return 1_500_000
+    return 50_000 if name.endswith("ids (reset + step)") else 0.0
 
 
 def main() -> None:

@@ -62,6 +62,7 @@ def main() -> None:
             slow = max(slow, frames_per_second(lambda: dummy(world), epochs))
             fast = max(fast, frames_per_second(lambda: native(world), epochs))
         table.add_row(str(epochs), f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.1f}")
+        print(f"{epochs} epochs: {fast / slow:.1f} times", flush=True)
     Console(width=100).print(table)
 
 

@@ -178,14 +178,16 @@ class ClickModel:
 
     def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return the expected number of clicks of each page, (n,)."""
-        return self.click_probs(query, ranking).sum(axis=1)
+        self.require(GENERATIVE)
+        query, ranking = self.checked_pages(query, ranking)
+        return self.score_columns(query, np.ascontiguousarray(ranking.T))
 
     def score_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the expected clicks of pages laid out slot by slot, (K, n), without checks.
 
-        It is what the search for the best ranking calls, a few thousand pages at a time.
+        It is what ``expected_clicks`` calls; a few thousand pages at a time stay in the cache.
         """
         return self.click_probs(query, columns.T).sum(axis=1)
 
@@ -265,6 +267,13 @@ class ClickModel:
         model.fingerprint = header["fingerprint"]
         model.seen = seen
         return model
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make arrays read-only again, which pickling forgets: models are shared."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
 
     def __repr__(self) -> str:
         n_queries, n_docs = self.shape

@@ -67,6 +67,7 @@ class CoCM(AttractivenessModel):
         self.no_look: NDArray[np.float64] | None = None
         if no_look is not None:
             self.no_look = checks.probabilities(no_look, "no_look", 1).copy()
+            self.no_look.flags.writeable = False
         self._browsing = Browsing(self.satisfaction, self.continuation)
 
     @property

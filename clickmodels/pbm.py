@@ -37,6 +37,8 @@ class PBM(StructuralModel):
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
         self.examination = checks.probabilities(examination, "examination", 1).copy()
+        if not len(self.examination):
+            raise ValueError("examination must have at least one rank")
         self.examination.flags.writeable = False
         self._examination_list = self.examination.tolist()
 

@@ -30,6 +30,13 @@ class Table:
         self._stride = padded.shape[1]
         self._rows: dict[int, list[float]] = {}
 
+    def __getstate__(self) -> dict[str, NDArray[np.float64]]:
+        """Leave out what follows from the values, so that workers get each table once."""
+        return {"values": np.ascontiguousarray(self.values)}
+
+    def __setstate__(self, state: dict[str, NDArray[np.float64]]) -> None:
+        Table.__init__(self, state["values"], "values")
+
     def rows(self, query: NDArray[np.int64], ranking: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the values of pages (n, K), laid out alike."""
         return self._flat.take(query[:, None] * self._stride + ranking, mode="wrap")

@@ -41,6 +41,18 @@ def finite(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> N
     return array
 
 
+def scores(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return ``value`` as (Q, N) floats that are finite, or -inf for what is not a candidate."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, not {array.dtype}")
+    array = _with_ndim(array.astype(np.float64, copy=False), name, 2)
+    wrong = np.isnan(array) | (array == np.inf)
+    if wrong.any():
+        raise ValueError(f"{name} must be finite, or -inf for no candidate{_where(wrong)}")
+    return array
+
+
 def probabilities(value: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
     """Return ``value`` as a float array with every number in [0, 1]."""
     array = finite(value, name, ndim)

@@ -27,7 +27,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickLog:
-    """Impressions of result pages, one a row.
+    """Impressions of result pages, one a row; read-only views of the arrays given, not copies.
 
     Parameters
     ----------

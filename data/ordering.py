@@ -34,7 +34,8 @@ def order_by_scores(
     Notes
     -----
     Score and index are packed into one int64, which sorts faster than an argsort. Random numbers
-    are drawn only for rows that have a tie, so that the common case pays nothing for it.
+    are drawn only for rows that have a tie (two non-candidates near the cut count as one), so
+    that the common case pays nothing for it.
     """
     keys = _score_keys(scores, candidates)
     ordered = _smallest(keys, slots)

@@ -90,6 +90,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start all pages; ``options={"query": (num_envs,)}`` chooses the queries."""
         if isinstance(seed, list):  # one generator for the batch: all the seeds go into it
+            if len(seed) != self.num_envs:
+                raise ValueError(f"seed has {len(seed)} entries for {self.num_envs} environments")
             if None in seed:
                 raise ValueError("seed must be one integer, or a list without None")
             self._np_random = np.random.Generator(
@@ -115,6 +117,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             query = self.settings.queries.draw(self.num_envs, self.np_random)
         self._start(query)
         self._observation = self._observe()
+        self._last = self._query, self._page, self._no_clicks
         self._started = True
         return self._observation, self._info(self._query, self._page, self._no_clicks)
 
@@ -315,8 +318,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         if self.render_mode is None or not self._started:
             return None
         draw = page_text if self.render_mode == "ansi" else page_image
-        empty = (self._query, self._page, self._no_clicks)
-        query, page, clicks = getattr(self, "_last", empty)
+        query, page, clicks = self._last
         return tuple(
             draw(self.world, int(q), [d for d in p.tolist() if d >= 0], c.tolist(), self.slots)
             for q, p, c in zip(query, page, clicks, strict=True)

@@ -31,6 +31,15 @@ def register(name: str) -> Callable[[Class], Class]:
     return decorate
 
 
+def candidate_scores(scores: ArrayLike, world: World | None) -> NDArray[np.float64]:
+    """Return checked scores (Q, N), -inf for what is not a candidate (of ``world``, if given)."""
+    array = checks.scores(scores, "scores")
+    if world is None:
+        return array
+    checks.same_shape(array, world.candidates.shape, "scores", "this world")
+    return np.where(world.candidates, array, -np.inf)
+
+
 class Policy:
     """A distribution over rankings, given a query.
 
@@ -61,8 +70,14 @@ class Policy:
     def draw(
         self, query: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Draw rankings (n, K) and their log-probabilities (n,) in one go, without checks."""
-        raise NotImplementedError(f"{type(self).__name__} does not define draw()")
+        """Draw rankings (n, K) and their log-probabilities (n,; None without) in one go.
+
+        A policy defines this or ``sample``; each falls back on the other.
+        """
+        if type(self).sample is Policy.sample:
+            raise NotImplementedError(f"{type(self).__name__} defines neither sample() nor draw()")
+        ranking = self.sample(query, rng)
+        return ranking, self.log_prob(query, ranking) if self.has_log_prob else None
 
     def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return log P(ranking | query), (n,); -inf for a ranking that is never shown."""
@@ -117,7 +132,8 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as one safetensors file with a JSON header, atomically."""
-        if _CLASSES.get(self.name) is not type(self):  # a subclass has its parent's name
+        known = _CLASSES.get(self.name)
+        if known is None or not same_class(known, type(self)):  # a subclass has its parent's name
             raise ValueError(f"{type(self).__name__} is not registered, so it cannot be saved")
         state = self.state()
         arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}

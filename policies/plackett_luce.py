@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from ..data.ordering import order_by_keys
-from .base import Policy, register
+from .base import Policy, candidate_scores, register
 
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
@@ -163,21 +163,23 @@ class Uniform(PlackettLuce):
         return policy
 
 
-def stochastic(scores: ArrayLike, temperature: float, slots: int = 10) -> PlackettLuce:
+def stochastic(
+    scores: ArrayLike, temperature: float, slots: int = 10, *, world: World | None = None
+) -> PlackettLuce:
     """Return the papers' stochastic variant of ranking by ``scores``.
 
     Per query the scores (Q, N) are scaled to [0, 1] (all equal: 0), and 0.01 is added so that
-    every candidate can be shown. ``-inf`` = not a candidate.
+    every candidate can be shown. ``-inf`` = not a candidate; with ``world``, neither is what it
+    does not have as one, and the policy carries its fingerprint.
     """
-    array = np.asarray(scores, dtype=np.float64)
-    if array.ndim != 2:
-        raise ValueError(f"scores must have 2 dimensions, not shape {array.shape}")
-    candidates = array != -np.inf  # a NaN is not taken for a non-candidate
-    checks.finite(array[candidates], "scores", 1)
+    array = candidate_scores(scores, world)
+    candidates = array > -np.inf
     low = np.where(candidates, array, np.inf).min(axis=1, keepdims=True)
     high = array.max(axis=1, keepdims=True)
     some = candidates.any(axis=1, keepdims=True)
     low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
     span = np.where(high > low, high - low, 1.0)
     scaled = (np.where(candidates, array, low) - low) / span
-    return PlackettLuce(np.where(candidates, scaled + 0.01, 0.0), temperature, slots)
+    policy = PlackettLuce(np.where(candidates, scaled + 0.01, 0.0), temperature, slots)
+    policy.fingerprint = None if world is None else world.fingerprint
+    return policy

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
-from .base import Policy, register
+from .base import Policy, candidate_scores, register
 
 
 @register("Ranker")
@@ -21,17 +21,18 @@ class Ranker(Policy):
         Highest first, ties by index (the same every time); -inf = not a candidate.
     slots : int
         K; pages of queries with fewer candidates are shorter.
+    world : World, optional
+        Only its candidates are shown, and the policy carries its fingerprint.
     """
 
     rankings: NDArray[np.int64]
     _any_n_docs = False  # made without N: fits worlds with more candidates than it shows
 
-    def __init__(self, scores: ArrayLike, slots: int = 10) -> None:
-        array = np.asarray(scores, dtype=np.float64)
-        if array.ndim != 2:
-            raise ValueError(f"scores must have 2 dimensions, not shape {array.shape}")
-        if np.isnan(array).any() or (array == np.inf).any():
-            raise ValueError("scores must be finite, or -inf for what is not a candidate")
+    def __init__(
+        self, scores: ArrayLike, slots: int = 10, *, world: World | None = None
+    ) -> None:
+        array = candidate_scores(scores, world)
+        self.fingerprint = None if world is None else world.fingerprint
         slots = checks.positive_integer(slots, "slots")
         order = np.argsort(-array, axis=1, kind="stable")[:, :slots]
         order = np.where(np.take_along_axis(array, order, axis=1) > -np.inf, order, -1)

@@ -29,10 +29,9 @@ def policy_from(name: str, world: data.World, temperature: float, slots: int) ->
         scores = world.features[:, :, 109].astype(np.float64)
     else:
         scores = world.gain if name == "oracle" else -world.gain
-    scores = np.where(world.candidates, scores, -np.inf)
     if temperature == 0:
-        return policies.Ranker(scores, slots)
-    return policies.stochastic(scores, temperature, slots)
+        return policies.Ranker(scores, slots, world=world)
+    return policies.stochastic(scores, temperature, slots, world=world)
 
 
 def real_logs(

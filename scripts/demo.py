@@ -28,12 +28,10 @@ class Demo:
 
 def rankings(world: data.World) -> dict[str, policies.Policy]:
     """Return the policies that the demo compares."""
-    masked = np.where(world.candidates, world.gain, -np.inf)
-    reverse = np.where(world.candidates, -world.gain, -np.inf)
     return {
-        "best first": policies.stochastic(masked, temperature=0.1),
+        "best first": policies.stochastic(world.gain, temperature=0.1, world=world),
         "random": policies.Uniform(world),
-        "worst first": policies.stochastic(reverse, temperature=0.1),
+        "worst first": policies.stochastic(-world.gain, temperature=0.1, world=world),
     }
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .. import clickmodels, data, envs, evaluation, policies
 from ..clickmodels.fitting import takes_parameters
 from ..data import checks
@@ -83,12 +81,11 @@ def strong_shift(
 def _cell(settings: StrongShift, world: data.World, model: str, seed: int) -> dict[str, float]:
     """Return the metrics of one model (the user itself for an empty name) and seed."""
     user = clickmodels.true_user(settings.user, world)
-    gain = np.where(world.candidates, world.gain, -np.inf)
-    logging = policies.stochastic(gain, TEMPERATURE)
+    logging = policies.stochastic(world.gain, TEMPERATURE, world=world)
     log = envs.collect(world, user, logging, settings.impressions, seed)
     train, validation, test = log.split(SPLIT, seed)
     shown = world.restricted_to(train)
-    reverse = policies.Ranker(np.where(shown.candidates, -shown.gain, -np.inf))
+    reverse = policies.Ranker(-shown.gain, world=shown)
     outside = envs.collect(shown, user, reverse, TEST_PAGES, seed + 1_000_000)
     fitted = user
     if model:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -948,3 +949,11 @@ def test_scores_of_columns_are_expected_clicks(name, page):
     expected = ClickModel.click_probs(model, query, ranking).sum(axis=1)
     got = model.score_columns(query, np.ascontiguousarray(ranking.T))
     np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+@every_model
+def test_pickling_keeps_numbers_and_read_only_tables(name):
+    model = subject(name)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.relevance(), model.relevance())
+    assert not again.relevance().flags.writeable

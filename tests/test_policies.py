@@ -585,3 +585,45 @@ def test_a_subclass_that_is_not_registered_is_not_saved_as_its_parent(tmp_path):
 
     with pytest.raises(ValueError, match="Reversed is not registered"):
         Reversed(SCORES).save(tmp_path / "policy.safetensors")
+
+
+class FromTheContract(Policy):
+    """A policy that defines only what the interface asks for: ``sample`` and ``log_prob``."""
+
+    def __init__(self, n_queries, n_docs):
+        self.slots, self.shape = 2, (n_queries, n_docs)
+
+    def sample(self, query, rng):
+        return np.tile([1, 0], (len(query), 1))
+
+    def log_prob(self, query, ranking):
+        return np.where((np.asarray(ranking) == [1, 0]).all(axis=1), 0.0, -np.inf)
+
+
+def test_a_policy_of_ones_own_needs_no_draw():
+    ranking, log_prob = FromTheContract(3, 4).draw(np.array([0, 2]), np.random.default_rng(0))
+    assert ranking.tolist() == [[1, 0], [1, 0]]
+    assert log_prob.tolist() == [0.0, 0.0]
+
+
+def test_a_policy_without_log_prob_draws_none():
+    policy = FromTheContract(3, 4)
+    policy.has_log_prob = False
+    assert policy.draw(np.array([0]), np.random.default_rng(0))[1] is None
+
+
+def test_a_world_masks_what_is_not_a_candidate():
+    world = small_world(short=True)
+    for policy in (
+        stochastic(world.gain, 0.5, 5, world=world),
+        Ranker(world.gain, 5, world=world),
+    ):
+        assert policy.greedy([0])[0].tolist()[2:] == [-1, -1, -1]
+        assert policy.fingerprint == world.fingerprint
+
+
+@pytest.mark.parametrize("make", [Ranker, lambda s: stochastic(s, 1.0)])
+@pytest.mark.parametrize("scores", [[["a"]], [[np.nan]], [[np.inf]], [1.0]])
+def test_bad_scores_are_named(make, scores):
+    with pytest.raises(ValueError, match="scores"):
+        make(scores)

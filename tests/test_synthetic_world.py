@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -163,3 +167,16 @@ def test_name():
 def test_bad_arguments_are_named(argument, value):
     with pytest.raises(ValueError, match=argument):
         synthetic_world(**{"n_queries": 5, argument: value})
+
+
+def test_the_world_does_not_depend_on_the_number_of_threads():
+    code = (
+        "from clickgym.data import synthetic_world as w; import hashlib;"
+        "print(hashlib.sha256(w(n_queries=300).features.tobytes()).hexdigest())"
+    )
+    found = set()
+    for threads in ("1", "2"):
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+        found.add(run.stdout)
+    assert len(found) == 1
