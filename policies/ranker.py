@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from .base import Policy, candidate_scores, register
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search found rankings.
+
+    ``method`` of the search, ``exact`` if no ranking can be better, ``scored`` rankings in all,
+    ``values`` (Q,): the expected clicks that the model promises for each query (0 where it was
+    not searched).
+    """
+
+    method: str
+    exact: bool
+    scored: int
+    values: NDArray[np.float64]
 
 
 @register("Ranker")
@@ -26,6 +42,7 @@ class Ranker(Policy):
     """
 
     rankings: NDArray[np.int64]
+    found: Found | None = None  # how, where a search found them; it is not saved
     _any_n_docs = False  # made without N: fits worlds with more candidates than it shows
 
     def __init__(

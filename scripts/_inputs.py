@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from clickgym import data, policies
-
-POLICIES = ("uniform", "oracle", "reversed", "bm25")
 
 
 def world_from(path: str, n_docs: int, n_queries: int, seed: int) -> data.World:
@@ -19,19 +15,14 @@ def world_from(path: str, n_docs: int, n_queries: int, seed: int) -> data.World:
     return data.synthetic_world(n_queries=n_queries or 1000, n_docs=docs, seed=seed)
 
 
-def policy_from(name: str, world: data.World, temperature: float, slots: int) -> policies.Policy:
-    """Return the policy ``name``; a temperature of 0 makes it deterministic."""
-    if name == "uniform":
-        return policies.Uniform(world, slots)
-    if name == "bm25":
-        if world.features is None or world.features.shape[2] < 110:
-            raise ValueError("policy bm25 ranks by feature 110, which this world does not have")
-        scores = world.features[:, :, 109].astype(np.float64)
-    else:
-        scores = world.gain if name == "oracle" else -world.gain
+def policy_from(
+    name: str, world: data.World, temperature: float, slots: int, seed: int
+) -> policies.Policy:
+    """Return ranker ``name``: stochastic at ``temperature`` (below 0: the paper's), 0 = not."""
     if temperature == 0:
-        return policies.Ranker(scores, slots, world=world)
-    return policies.stochastic(scores, temperature, slots, world=world)
+        return policies.named_ranker(name, world, slots, seed)
+    degree = temperature if temperature > 0 else None
+    return policies.logging_policy(name, world, slots, seed, degree)
 
 
 def real_logs(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clickgym import clickmodels, envs
+from clickgym import clickmodels, envs, policies
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._inputs import POLICIES, policy_from, world_from
+from clickgym.scripts._inputs import policy_from, world_from
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Collect:
 
     out: str = option("log.parquet", "file to write")
     user: str = option("CoCM", "true user", choices=clickmodels.user_names())
-    policy: str = option("oracle", "logging policy", choices=POLICIES)
-    temperature: float = option(0.1, "of the policy; 0 = deterministic")
+    policy: str = option("epsilon-oracle", "logging policy", choices=policies.ranker_names())
+    temperature: float = option(-1.0, "of the policy; 0 = deterministic, below 0 = the paper's")
     pages: int = option(100_000, "pages to show")
     slots: int = option(10, "documents a page")
     world: str = option("", "a LETOR file; empty = the embedded synthetic world")
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     world = world_from(settings.world, settings.n_docs, settings.n_queries, settings.world_seed)
     params = {"slots": settings.slots} if settings.user in ("PBM", "UBM") else {}
     user = clickmodels.true_user(settings.user, world, **params)
-    policy = policy_from(settings.policy, world, settings.temperature, settings.slots)
+    policy = policy_from(
+        settings.policy, world, settings.temperature, settings.slots, settings.world_seed
+    )
     log = envs.collect(world, user, policy, settings.pages, settings.seed)
     log.save(settings.out)
     rate = log.clicks.sum() / max((log.ranking >= 0).sum(), 1)

@@ -87,7 +87,7 @@ def test_a_script_runs_in_a_checkout():
 
 def collect(path, *options):
     arguments = ["collect", *WORLD, "--out", str(path), "--pages", "400", "--slots", "5"]
-    return main([*arguments, "--user", "DBN", "--policy", "uniform", *options])
+    return main([*arguments, "--user", "DBN", "--policy", "random", *options])
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_deterministic_policy_shows_documents_in_the_order_of_grades(
 def test_longer_pages_than_ten_can_be_shown_to_users_with_examination_by_rank(tmp_path):
     path = tmp_path / "log.parquet"
     options = ["--n-docs", "14", "--n-queries", "5", "--slots", "12", "--pages", "10"]
-    main(["collect", "--out", str(path), "--user", "UBM", "--policy", "uniform", *options])
+    main(["collect", "--out", str(path), "--user", "UBM", "--policy", "random", *options])
     assert ClickLog.load(path).slots == 12
 
 

@@ -1,0 +1,132 @@
+"""Top-Down and Max-Reward policies against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import small_world
+
+from clickgym import clickmodels, data, envs, policies
+
+SIZES = [(6, 6), (8, 4)]
+STRUCTURES = ("PBM", "UBM", "DBN", "CoCM", "ARM", "CACM-minus", "NCM")
+N_QUERIES = 3
+
+
+def world_of(n_docs):
+    rng = np.random.default_rng(4)
+    relevance = rng.integers(0, 5, (N_QUERIES, n_docs))
+    relevance[:, :2] = (0, 4)
+    return data.World(relevance)
+
+
+def model_of(name, n_docs, slots):
+    """A model with random parameters; NCM is fitted, for it has too many to draw."""
+    rng = np.random.default_rng(8)
+    attractiveness = rng.random((N_QUERIES, n_docs))
+    if name == "NCM":
+        world = world_of(n_docs)
+        user = clickmodels.true_user("CoCM", world, floor=0.2)
+        log = envs.collect(world, user, policies.Uniform(world, slots), 400, seed=0)
+        return clickmodels.fit("NCM", log, world, epochs=2, check_every=10)
+    makers = {
+        "PBM": lambda: clickmodels.PBM(attractiveness, rng.random(slots)),
+        "UBM": lambda: clickmodels.UBM(attractiveness, rng.random((slots, slots))),
+        "DBN": lambda: clickmodels.DBN(attractiveness, rng.random((N_QUERIES, n_docs)), 0.8),
+        "CoCM": lambda: clickmodels.CoCM(attractiveness, modes=(0.2, 0.7, 0.1)),
+        "ARM": lambda: clickmodels.ARM(attractiveness, rng.normal(size=slots)),
+        "CACM-minus": lambda: clickmodels.CACMMinus(attractiveness, rng.random(2**slots - 1)),
+    }
+    return makers[name]()
+
+
+def best_values(model, n_docs, slots):
+    orders = np.array(list(itertools.permutations(range(n_docs), slots)))
+    return np.array([
+        model.expected_clicks(np.full(len(orders), query), orders).max()
+        for query in range(N_QUERIES)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+@pytest.mark.parametrize(("n_docs", "slots"), SIZES)
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_the_true_optimum_is_found(name, n_docs, slots, method):
+    model = model_of(name, n_docs, slots)
+    policy = policies.max_reward(model, world_of(n_docs), slots, method=method)
+    best = best_values(model, n_docs, slots)
+    np.testing.assert_allclose(policy.found.values, best, atol=1e-12)
+    shown = model.expected_clicks(np.arange(N_QUERIES), policy.rankings)
+    np.testing.assert_allclose(shown, best, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_docs", "slots"), SIZES)
+@pytest.mark.parametrize("name", STRUCTURES[:-1])
+def test_guided_search_finds_it_too(name, n_docs, slots):
+    model = model_of(name, n_docs, slots)
+    policy = policies.max_reward(model, world_of(n_docs), slots, method="guided")
+    np.testing.assert_allclose(policy.found.values, best_values(model, n_docs, slots), atol=1e-9)
+
+
+def test_methods_are_told_apart():
+    model, world = model_of("PBM", 6, 6), world_of(6)
+    found = {m: policies.max_reward(model, world, 6, method=m).found for m in ("closed", "exact")}
+    assert [found[m].exact for m in found] == [True, True]
+    assert found["exact"].scored > 720 * N_QUERIES > found["closed"].scored
+    assert found["closed"].method == "closed"
+
+
+def test_the_papers_search_is_no_better_than_guided_on_average():
+    world = data.synthetic_world(n_queries=5, n_docs=15)
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    guided = policies.max_reward(user, world, method="guided").found.values
+    paper = policies.max_reward(user, world, method="paper").found.values
+    assert guided.mean() >= paper.mean() - 1e-12
+
+
+def test_the_same_seed_finds_the_same():
+    world = data.synthetic_world(n_queries=5, n_docs=15)
+    user = clickmodels.true_user("CoCM", world)
+    rankings = [policies.max_reward(user, world, seed=3).rankings for _ in range(2)]
+    np.testing.assert_array_equal(*rankings)
+
+
+def test_short_lists_give_short_pages():
+    world = small_world(short=True)
+    user = clickmodels.true_user("CoCM", world)
+    for method in ("exact", "guided", "paper"):
+        policy = policies.max_reward(user, world, 4, method=method)
+        assert sorted(policy.rankings[0].tolist()) == [-1, -1, 0, 1]
+        assert policy.rankings[0, 2:].tolist() == [-1, -1]
+
+
+def test_queries_never_asked_are_not_searched():
+    relevance = np.array([[0, 4, 2], [1, 3, 0]])
+    world = data.World(relevance, query_probs=[1.0, 0.0])
+    user = clickmodels.true_user("DBN", world)
+    assert policies.max_reward(user, world, 3).found.values[1] == 0.0
+
+
+def test_top_down_ranks_candidates_by_relevance():
+    world = small_world(short=True)
+    user = clickmodels.true_user("DBN", world)
+    policy = policies.top_down(user, world, 5)
+    shown = world.gain[2][policy.rankings[2]]
+    assert (np.diff(shown) <= 0).all()
+    assert policy.rankings[0, 2:].tolist() == [-1, -1, -1]
+
+
+def test_no_closed_form_is_said():
+    with pytest.raises(ValueError, match="no closed form for DBN"):
+        policies.max_reward(model_of("DBN", 6, 6), world_of(6), 6, method="closed")
+
+
+@pytest.mark.slow
+def test_guided_search_reaches_the_optimum_of_all_orders():
+    world = data.synthetic_world(n_queries=20, n_docs=10, seed=3)
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    exact = policies.max_reward(user, world, method="exact").found.values
+    guided = policies.max_reward(user, world, method="guided").found.values
+    assert (guided / exact).min() >= 0.999
