@@ -507,7 +507,8 @@ def test_actions_that_the_masks_allow_are_never_refused():
     rng = np.random.default_rng(0)
     env.reset(seed=0)
     for _ in range(200):
-        done = env.step(rng.choice(np.flatnonzero(env.action_masks())))[2]
+        _, _, done, _, info = env.step(rng.choice(np.flatnonzero(env.action_masks())))
+        assert not info["repaired"]
         if done:
             env.reset()
 

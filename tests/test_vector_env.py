@@ -592,7 +592,8 @@ def test_actions_that_the_masks_allow_are_never_refused():
     env.reset(seed=0)
     for _ in range(20):
         allowed = np.where(env.action_masks(), rng.random((50, WORLD.n_docs)), -1.0)
-        env.step(allowed.argmax(axis=1))
+        info = env.step(allowed.argmax(axis=1))[4]
+        assert not info["repaired"].any()
 
 
 def test_scores_have_no_masks():
