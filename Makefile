@@ -37,6 +37,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/scores.py
 	$(BIN)/python benchmarks/ppo.py
 
 clean:

@@ -191,6 +191,21 @@ class ClickModel:
         """
         return self.click_probs(query, columns.T).sum(axis=1)
 
+    @property
+    def cheap_scores(self) -> bool:
+        """Whether ``score_columns`` costs far less than enumerating click prefixes."""
+        return type(self).score_columns is not ClickModel.score_columns
+
+    def rough_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Return a cheap approximation of ``score_columns``, or None where there is none.
+
+        A model whose scores are expensive may have one: a search then scores only the rankings
+        that look best by it.
+        """
+        return None
+
     # Checks, saving and sharing
 
     def require(self, capability: str) -> None:

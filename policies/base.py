@@ -55,10 +55,13 @@ class Policy:
         The world's that this policy belongs to; None fits any world of its shape.
     has_log_prob : bool
         Whether ``log_prob`` is there.
+    deterministic : bool
+        Whether a query has the same ranking every time: that of ``greedy``.
     """
 
     name: ClassVar[str] = ""
     has_log_prob: bool = True
+    deterministic: bool = False
     slots: int
     shape: tuple[int, int]
     fingerprint: str | None = None

@@ -66,7 +66,6 @@ def max_reward(
     if method == "closed":
         assert isinstance(model, PBM)
         search.rankings = _closed(model, world, start)
-        search.values = search.score(search.queries, search.rankings[search.queries])
         exact = True
     elif method == "exact":
         search.enumerate()
@@ -103,6 +102,6 @@ def _policy(search: Search, world: World, method: str, exact: bool) -> Ranker:
     policy = Ranker.from_rankings(search.rankings, world.n_docs)
     policy.fingerprint = world.fingerprint
     values = np.zeros(world.n_queries)
-    values[search.queries] = search.values
+    values[search.queries] = search.exact_values()
     policy.found = Found(method, exact, search.scored, values)
     return policy

@@ -41,6 +41,7 @@ class Ranker(Policy):
         Only its candidates are shown, and the policy carries its fingerprint.
     """
 
+    deterministic = True
     rankings: NDArray[np.int64]
     found: Found | None = None  # how, where a search found them; it is not saved
     _any_n_docs = False  # made without N: fits worlds with more candidates than it shows

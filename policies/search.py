@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ _CHUNK = 8192  # rankings scored at a time
 _BUDGET = 50_000  # rankings a query that an enumeration may take, where scoring is cheap
 _EXPENSIVE_BUDGET = 2_000
 _EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
+_SCREENED_MOVES = 8  # the same where a rough score chooses them
 _MOST_ROUNDS = 200
 
 Rows = NDArray[np.int64]
@@ -40,23 +42,27 @@ class Search:
         self.slots = start.shape[1]
         self.queries: Rows = np.flatnonzero((world.query_probs > 0) & world.candidates.any(axis=1))
         self.longest = int(world.n_candidates[self.queries].max())
-        # A model that only inherits its scores enumerates click prefixes for every ranking.
-        self.expensive = type(model).score_columns is ClickModel.score_columns
+        self.expensive = not model.cheap_scores
         self.budget = _EXPENSIVE_BUDGET if self.expensive else _BUDGET
         self.scored = 0
         self.rankings = start.copy()
         self.values = self.score(self.queries, self.rankings[self.queries])
 
-    def score(self, query: Rows, ranking: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected clicks of pages (n, K), in chunks."""
-        result = np.empty(len(query))
-        columns = np.ascontiguousarray(ranking.T)
-        for start in range(0, len(query), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            page = np.ascontiguousarray(columns[:, part])
-            result[part] = self.model.score_columns(query[part], page)
+    def score(
+        self, query: Rows, ranking: NDArray[np.int64], exact: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages (n, K), in chunks; expensive ones may be rounded."""
         self.scored += len(query)
-        return result
+        if exact and self.expensive:
+            return self.model.expected_clicks(query, ranking)
+        if not len(query):
+            return np.zeros(0)
+        pages = _chunks(query, ranking)
+        return np.concatenate([self.model.score_columns(*page) for page in pages])
+
+    def exact_values(self) -> NDArray[np.float64]:
+        """Return the expected clicks of the rankings found, (q,)."""
+        return self.model.expected_clicks(self.queries, self.rankings[self.queries])
 
     def _keep_best(
         self, place: Rows, ranking: NDArray[np.int64], value: NDArray[np.float64]
@@ -82,7 +88,7 @@ class Search:
                 while chosen := list(itertools.islice(orders, 16 * _CHUNK)):
                     pages = np.full((len(chosen), self.slots), -1)
                     pages[:, :size] = documents[np.array(chosen)]
-                    values = self.score(np.full(len(pages), query), pages)
+                    values = self.score(np.full(len(pages), query), pages, exact=True)
                     self._keep_best(np.full(len(pages), place), pages, values)
                 advance(1)
 
@@ -103,7 +109,7 @@ class Search:
 
     def guided(self, restarts: int | None) -> None:
         """Improve by swaps, insertions and exchanges until nothing helps; disturb and repeat."""
-        number = restarts if restarts is not None else (1 if self.expensive else 4)
+        number = restarts if restarts is not None else (0 if self.expensive else 4)
         self._climb(np.arange(len(self.queries)))
         for _ in range(number):
             best_rankings, best_values = self.rankings.copy(), self.values.copy()
@@ -132,8 +138,7 @@ class Search:
 
     def _moves_a_query(self) -> int:
         unused = max(self.world.n_docs - self.slots, 0)
-        all_moves = self.slots * (3 * (self.slots - 1) // 2 + unused)
-        return min(all_moves, _EXPENSIVE_MOVES) if self.expensive else max(all_moves, 1)
+        return max(self.slots * (3 * (self.slots - 1) // 2 + unused), 1)
 
     def _round(self, places: Rows) -> Rows:
         pages = self.rankings[self.queries[places]]
@@ -141,17 +146,25 @@ class Search:
         place = np.concatenate([places[rows] for rows, _ in offers])
         ranking = np.concatenate([moved for _, moved in offers])
         if self.expensive:
-            keep = self._sampled(place)
+            keep = self._worth_scoring(place, ranking)
             place, ranking = place[keep], ranking[keep]
         values = self.score(self.queries[place], ranking)
         return self._keep_best(place, ranking, values)
 
-    def _sampled(self, place: Rows) -> Rows:
-        """Return a random choice of at most ``_EXPENSIVE_MOVES`` rows for each place."""
-        order = np.lexsort((self.rng.random(len(place)), place))
+    def _worth_scoring(self, place: Rows, ranking: NDArray[np.int64]) -> Rows:
+        """Return the few rows of each place with the best rough scores, or any without those."""
+        rough = [
+            self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)
+        ]
+        known = [part for part in rough if part is not None]
+        if known:
+            key, most = -np.concatenate(known), _SCREENED_MOVES
+        else:
+            key, most = self.rng.random(len(place)), _EXPENSIVE_MOVES
+        order = np.lexsort((key, place))
         starts = np.flatnonzero(np.diff(place[order], prepend=-1))
         rank = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
-        return order[rank < _EXPENSIVE_MOVES]
+        return order[rank < most]
 
     def _exchanges(
         self, places: Rows, pages: NDArray[np.int64]
@@ -169,6 +182,13 @@ class Search:
             moved[:, slot] = document[filled]
             offers.append((row[filled], moved))
         return offers
+
+
+def _chunks(query: Rows, ranking: NDArray[np.int64]) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
+    """Give pages (n, K) in parts, laid out slot by slot."""
+    for start in range(0, len(query), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        yield query[part], np.ascontiguousarray(ranking[part].T)
 
 
 def _reorderings(pages: NDArray[np.int64]) -> list[tuple[Rows, NDArray[np.int64]]]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import joblib
 
-from ..data.progress import progress
+from ..data.progress import progress, quiet
 
 Result = TypeVar("Result")
 
@@ -26,18 +26,20 @@ def run(
     pool = joblib.Parallel(n_jobs=jobs, return_as="generator")
     results = []
     with progress(len(todo), description) as advance:
-        for result in pool(joblib.delayed(_one_thread)(function, cell) for cell in todo):
+        for result in pool(joblib.delayed(with_one_thread)(function, cell) for cell in todo):
             results.append(result)
             advance(1)
     return results
 
 
-def _one_thread(function: Callable[..., Result], cell: tuple[Any, ...]) -> Result:
+def with_one_thread(function: Callable[..., Result], cell: tuple[Any, ...]) -> Result:
+    """Return ``function(*cell)``, computed with one torch thread."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return function(*cell)
+        with quiet():
+            return function(*cell)
     finally:
         torch.set_num_threads(threads)

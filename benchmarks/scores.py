@@ -1,0 +1,98 @@
+"""How many rankings a second a search can score: expected clicks of ten-slot pages.
+
+    python benchmarks/scores.py            (or: make bench)
+
+Rankings of 100 queries with 30 candidates, in batches of 8,192, one thread unless said; models
+with random parameters, NCM (embeddings and state of 64) fitted to a short log, so that its click
+probabilities are those of a real log. Work is timed in turn, round after round; the best round
+of each counts. "error": the largest difference to the exact expected clicks on 200 pages;
+"bound": the largest that the method itself guarantees there.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from clickgym import clickmodels, data, envs, policies
+from clickgym.clickmodels.ncm_tree import PrefixTree
+
+BATCH, ROUNDS, SLOTS = 8192, 5, 10
+BARS = {
+    "PBM": 4e6, "DBN": 4e6, "UBM": 2e6, "CoCM": 1e6, "ARM": 1e6, "CACM-minus": 1e6,
+    "NCM, all prefixes, two threads": 2_000, "NCM, prefixes below 1e-4 dropped": 3_000,
+}  # fmt: skip
+
+
+def models(world: data.World) -> dict[str, clickmodels.ClickModel]:
+    rng = np.random.default_rng(0)
+    shape = world.relevance.shape
+    attractiveness = rng.random(shape)
+    return {
+        "PBM": clickmodels.PBM(attractiveness, rng.random(SLOTS)),
+        "DBN": clickmodels.DBN(attractiveness, rng.random(shape), 0.8),
+        "UBM": clickmodels.UBM(attractiveness, rng.random((SLOTS, SLOTS))),
+        "CoCM": clickmodels.CoCM(attractiveness),
+        "ARM": clickmodels.ARM(attractiveness, rng.normal(size=SLOTS)),
+        "CACM-minus": clickmodels.CACMMinus(attractiveness, rng.random(2**SLOTS - 1)),
+    }
+
+
+def best_rate(work, units: int) -> float:
+    best = 0.0
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        work()
+        best = max(best, units / (time.perf_counter() - start))
+    return best
+
+
+def main() -> None:
+    world = data.synthetic_world(n_queries=100, n_docs=30)
+    rng = np.random.default_rng(1)
+    query = rng.integers(0, world.n_queries, BATCH)
+    ranking = np.argsort(rng.random((BATCH, world.n_docs)), axis=1)[:, :SLOTS]
+    columns = np.ascontiguousarray(ranking.T)
+    table = Table("model", "rankings/s", "bar", "error", "bound", title="Rankings scored a second")
+
+    def add(name: str, rate: float, error: str = "", bound: str = "") -> None:
+        bar = BARS.get(name)
+        verdict = "" if bar is None else f"{bar:,.0f} {'met' if rate >= bar else 'MISSED'}"
+        table.add_row(name, f"{rate:,.0f}", verdict, error, bound)
+
+    for name, model in models(world).items():
+        few = slice(0, 200)
+        exact = clickmodels.ClickModel.click_probs(model, query[few], ranking[few]).sum(axis=1)
+        error = np.abs(model.expected_clicks(query[few], ranking[few]) - exact).max()
+        work = lambda model=model: model.score_columns(query, columns)  # noqa: E731
+        add(name, best_rate(work, BATCH), f"{error:.0e}", "0")
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    logging = policies.logging_policy("epsilon-oracle", world)
+    log = envs.collect(world, user, logging, 10_000, seed=0)
+    ncm = clickmodels.fit("NCM", log, world, epochs=4)
+    shown, page = log.query[:1024].astype(np.int64), log.ranking[:1024].astype(np.int64)
+    exact = ncm.expected_clicks(shown[:200], page[:200])
+    trees = {
+        "NCM, all prefixes, one thread": PrefixTree(ncm, np.float32),
+        "NCM, all prefixes, two threads": PrefixTree(ncm, np.float32, threads=2),
+        "NCM, prefixes below 1e-4 dropped": PrefixTree(ncm, np.float32, 1e-4, threads=2),
+        "NCM, prefixes below 1e-3 dropped": PrefixTree(ncm, np.float32, 1e-3, threads=2),
+    }
+    for name, tree in trees.items():
+        probs, bound = tree.click_probs(shown[:200], page[:200])
+        error = np.abs(probs.sum(axis=1) - exact).max()
+        work = lambda tree=tree: tree.click_probs(shown, page)  # noqa: E731
+        add(name, best_rate(work, len(shown)), f"{error:.0e}", f"{bound.sum(axis=1).max():.0e}")
+    columns = np.ascontiguousarray(page.T)
+    add(
+        "NCM, rough (one reading with P(click) for clicks)",
+        best_rate(lambda: ncm.rough_columns(shown, columns), len(shown)),
+    )
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Optimise inside learned click models, deploy on the true user, compare promise and delivery."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clickgym import studies
+from clickgym.data.files import replaced
+from clickgym.evaluation.pictures import save_figure
+from clickgym.scripts._arguments import option, parse
+
+
+@dataclass(frozen=True)
+class Curse:
+    """Collect logs, fit click models, deploy their Top-Down and Max-Reward policies."""
+
+    user: list[str] = option(["CoCM-mismatch"], "true users")
+    logging: list[str] = option(["epsilon-oracle"], "rankers whose stochastic variants log")
+    models: list[str] = option(["PBM", "UBM", "DBN", "NCM"], "click models")
+    seeds: int = option(3, "seeds; each draws a log and an initialisation")
+    world: str = option("", "LETOR file; empty: the synthetic world")
+    queries: int = option(1000, "queries; 0: all of the file")
+    docs: int = option(30, "candidates a query; 0: full lists")
+    world_seed: int = option(0, "seed of what is drawn of the world")
+    impressions: int = option(100_000, "impressions of a log; 80% to fit")
+    slots: int = option(10, "documents a page")
+    parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
+    documents: str = option(
+        "shown", "what policies may show: documents of the log, or all", choices=("shown", "all")
+    )
+    rate: bool = option(False, "draw click-through rates instead of clicks a page")
+    jobs: int = option(1, "processes")
+    retry_failed: bool = option(False, "try again what failed before")
+    out: str = option("curse", "folder for results; finished cells there are not computed again")
+
+
+def run(settings: Curse, command: str) -> list[dict[str, Any]]:
+    """Run the study, print its tables and save tables and picture."""
+    from rich.console import Console
+
+    start = time.perf_counter()
+    out = Path(settings.out)
+    world = studies.WorldSetting(
+        settings.world, settings.queries, settings.docs, settings.world_seed
+    )
+    rows = studies.curse_study(
+        out / "cells", settings.user, settings.logging, settings.models, settings.seeds, world,
+        settings.impressions, settings.slots, settings.parameters, settings.documents,
+        settings.jobs, settings.retry_failed,
+    )  # fmt: skip
+    if not rows:
+        failed = studies.failures(out / "cells")
+        raise ValueError(f"every cell failed, the first with {failed[0]['error']}")
+    rows = sorted(rows, key=lambda row: settings.models.index(row["model"]))
+    console = Console(width=None if Console().is_terminal else 170)
+    tables = []
+    for user in settings.user:
+        for logging in settings.logging:
+            table = studies.curse_table(rows, user, logging)
+            console.print(table)
+            tables.append(f"**{table.title}**\n\n{table.to_markdown()}\n")
+    _write(out / "tables.md", "\n".join(tables))
+    _write(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    studies.save_rows(rows, out / "rows.parquet")
+    save_figure(studies.curse_picture(rows, settings.rate), out / "curse.png")
+    wanted = len(settings.user) * len(settings.logging) * len(settings.models) * settings.seeds
+    if len(rows) < wanted:
+        print(f"{wanted - len(rows)} cells failed: {out / 'cells'}/*.error.json say why")
+    print(f"picture: {out / 'curse.png'}   tables: {out / 'tables.md'}", end="   ")
+    print(f"{time.perf_counter() - start:.0f} s (clickgym {command})")
+    return rows
+
+
+def _write(path: Path, text: str) -> None:
+    with replaced(path) as temporary:
+        temporary.write_text(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    rows = run(parse(Curse, "curse", arguments), "curse")
+    return 0 if rows else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

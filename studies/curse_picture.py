@@ -1,0 +1,133 @@
+"""Tables and pictures of the curse study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluation import Interval, Metric, ResultTable, interval
+from ..evaluation.pictures import (
+    BEST,
+    LOGGING,
+    MAX_REWARD,
+    PROMISED,
+    RANDOM,
+    TOP_DOWN,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+POLICIES = {"top_down": ("Top-Down", TOP_DOWN), "max_reward": ("Max-Reward", MAX_REWARD)}
+_COLUMNS = {
+    "top_down_promised": ("Top-Down promised", None),
+    "top_down_deployed": ("Top-Down deployed", False),
+    "max_reward_promised": ("Max-Reward promised", None),
+    "max_reward_deployed": ("Max-Reward deployed", False),
+    "max_reward_gap": ("gap", True),
+    "max_reward_model_error_on_logging": ("of it on logging", None),
+    "max_reward_added_by_optimising": ("added by optimising", True),
+    "max_reward_regret": ("regret", True),
+    "max_reward_lift": ("lift", False),
+}
+
+
+def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return the table of one user and logging policy, in clicks a page."""
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    metrics = [
+        Metric(name, bool(lower), digits=3, exclude=tuple(models) if lower is None else ())
+        for name, lower in _COLUMNS.values()
+    ]
+    chosen = _chosen(rows, user, logging)
+    lines = {name: _mean(chosen, key).mean for name, key in _lines(chosen).items()}
+    text = ", ".join(f"{name} {value:.3f}" for name, value in lines.items())
+    table = ResultTable(metrics, f"{user} user, log by {logging}, clicks a page; {text}")
+    for model in models:
+        part = [row for row in chosen if row["model"] == model]
+        if part:
+            values = {name: [row[key] for row in part] for key, (name, _) in _COLUMNS.items()}
+            table.add(model, values, [row["seed"] for row in part])
+    return table
+
+
+def curse_picture(rows: Sequence[Row], rate: bool = False) -> Figure:
+    """Draw deployed values as bars and promised values as marks above them.
+
+    A row of panels a user, a column a logging policy; ``rate`` divides by the slots, which gives
+    click-through rates. Whiskers are 95% intervals over seeds.
+    """
+    users = list(dict.fromkeys(row["user"] for row in rows))
+    loggings = list(dict.fromkeys(row["logging"] for row in rows))
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    width = max(1.6 + (0.62 * len(models) + 0.5) * len(loggings), 7.0)
+    figure = new_figure(width, 1.0 + 3.2 * len(users))
+    panels = figure.subplots(len(users), len(loggings), squeeze=False, sharey="row")
+    for user, axes in zip(users, panels, strict=True):
+        for logging, axis in zip(loggings, axes, strict=True):
+            _panel(axis, _chosen(rows, user, logging), models, rate)
+            axis.set_title(f"{user} user, log by {logging}", fontsize=10)
+        axes[0].set_ylabel("click-through rate" if rate else "clicks a page")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=9)
+    return figure
+
+
+def _panel(axis: Any, rows: Sequence[Row], models: Sequence[str], rate: bool) -> None:
+    scale = 1.0 / rows[0]["slots"] if rate and rows else 1.0
+    places = np.arange(len(models), dtype=float)
+    for shift, (key, (label, colour)) in zip((-0.2, 0.2), POLICIES.items(), strict=True):
+        deployed = [_mean(_of(rows, model), f"{key}_deployed") for model in models]
+        promised = [_mean(_of(rows, model), f"{key}_promised") for model in models]
+        axis.bar(
+            places + shift, [scale * number.mean for number in deployed], 0.38, color=colour,
+            yerr=[scale * np.nan_to_num(number.half_width) for number in deployed],
+            label=f"{label}, deployed", error_kw={"linewidth": 1.0},
+        )  # fmt: skip
+        axis.errorbar(
+            places + shift, [scale * number.mean for number in promised], fmt="v",
+            yerr=[scale * np.nan_to_num(number.half_width) for number in promised],
+            color=PROMISED, markersize=6, linewidth=1.0,
+            label="promised" if shift > 0 else None,
+        )  # fmt: skip
+    styles = {"best": (BEST, ":"), "logging": (LOGGING, "--"), "random": (RANDOM, "-.")}
+    for name, key in _lines(rows).items():
+        colour, style = styles[name.split()[0]]
+        value = scale * _mean(rows, key).mean
+        axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=name)
+    tops = [scale * row[f"{key}_{what}"] for row in rows for key in POLICIES
+            for what in ("promised", "deployed", "best")]  # fmt: skip
+    low = 0.85 * scale * min(row["random"] for row in rows)
+    axis.set_ylim(low, max(tops) + 0.08 * (max(tops) - low))  # differences, not sizes
+    axis.set_xticks(places, models, fontsize=8)
+    axis.grid(axis="y", alpha=0.25)
+    axis.set_axisbelow(True)
+
+
+def _lines(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the values drawn as lines, and the columns that they are in."""
+    bound = "" if rows and all(row["best_is"] == "exact" for row in rows) else " (found)"
+    return {
+        f"best{bound}": "max_reward_best",
+        "logging policy": "max_reward_logging_value",
+        "random": "random",
+    }
+
+
+def _chosen(rows: Sequence[Row], user: str, logging: str) -> list[Row]:
+    return [row for row in rows if (row["user"], row["logging"]) == (user, logging)]
+
+
+def _of(rows: Sequence[Row], model: str) -> list[Row]:
+    return [row for row in rows if row["model"] == model]
+
+
+def _mean(rows: Sequence[Row], key: str) -> Interval:
+    """Return the mean over seeds; NaN where every cell failed."""
+    if not rows:
+        return Interval(np.nan, np.nan, np.nan, np.nan, 0)
+    return interval([row[key] for row in rows])

@@ -1,0 +1,71 @@
+"""Worlds, users and logging policies by name, made once a process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .. import clickmodels, data, envs, policies
+
+SPLIT = (0.8, 0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class WorldSetting:
+    """Which world a study takes.
+
+    ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
+    ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn.
+    """
+
+    path: str = ""
+    n_queries: int = 1000
+    n_docs: int = 30
+    seed: int = 0
+
+
+@lru_cache(maxsize=4)
+def world_of(setting: WorldSetting) -> data.World:
+    """Return the world of a setting."""
+    docs, queries = setting.n_docs or None, setting.n_queries or None
+    if setting.path:
+        return data.load_letor(
+            setting.path, n_docs=docs, max_queries=queries, seed=setting.seed
+        )
+    return data.synthetic_world(queries or 1000, docs, seed=setting.seed)
+
+
+@lru_cache(maxsize=8)
+def user_of(name: str, setting: WorldSetting) -> clickmodels.ClickModel:
+    """Return a true user of the world."""
+    return clickmodels.true_user(name, world_of(setting))
+
+
+@lru_cache(maxsize=8)
+def logging_of(name: str, setting: WorldSetting, slots: int) -> policies.Policy:
+    """Return the stochastic variant of a ranker; the ranker itself is the same for all seeds."""
+    return policies.logging_policy(name, world_of(setting), slots)
+
+
+def logs_of(
+    user: str, logging: str, setting: WorldSetting, slots: int, impressions: int, seed: int
+) -> tuple[data.ClickLog, data.ClickLog, data.ClickLog]:
+    """Return the training, validation and test parts of a log."""
+    log = envs.collect(
+        world_of(setting), user_of(user, setting), logging_of(logging, setting, slots),
+        impressions, seed,
+    )  # fmt: skip
+    train, validation, test = log.split(SPLIT, seed)
+    return train, validation, test
+
+
+def shown_in(log: data.ClickLog, world: data.World) -> data.World:
+    """Return ``world`` with the documents that ``log`` showed as candidates.
+
+    Query frequencies stay, and a query that the log never asked keeps all its candidates.
+    """
+    shown = world.restricted_to(log).candidates
+    allowed = np.where(shown.any(axis=1, keepdims=True), shown, world.candidates)
+    return world.with_candidates(allowed, world.query_probs)
