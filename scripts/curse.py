@@ -64,7 +64,7 @@ def run(settings: Curse, command: str) -> list[dict[str, Any]]:
         for logging in settings.logging:
             table = studies.curse_table(rows, user, logging)
             console.print(table)
-            tables.append(f"**{table.title}**\n\n{table.to_markdown()}\n")
+            tables.append(table.to_markdown() + "\n")
     _write(out / "tables.md", "\n".join(tables))
     _write(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     studies.save_rows(rows, out / "rows.parquet")

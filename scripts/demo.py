@@ -15,7 +15,8 @@ class Demo:
 
     user: str = option("CoCM-mismatch", "the true user")
     impressions: int = option(50_000, "impressions of the log; 80% to fit")
-    seed_count: int = option(1, "seeds; each draws a log and an initialisation")
+    queries: int = option(1000, "queries of the world")
+    seeds: int = option(1, "seeds; each draws a log and an initialisation")
     jobs: int = option(2, "processes")
     out: str = option("demo", "folder for results; finished cells there are not computed again")
 
@@ -25,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Demo, "demo", arguments)
     rows = run(
         Curse(
-            user=[settings.user], seeds=settings.seed_count, impressions=settings.impressions,
-            jobs=settings.jobs, out=settings.out,
+            user=[settings.user], seeds=settings.seeds, queries=settings.queries,
+            impressions=settings.impressions, jobs=settings.jobs, out=settings.out,
         ),
         "demo",
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clickgym
-from clickgym import clickmodels, data, evaluation
+from clickgym import clickmodels, data, evaluation, studies
 from clickgym.data import ClickLog
 from clickgym.evaluation import Metric, ResultTable
 from clickgym.scripts import command_names, main
@@ -332,13 +332,70 @@ def test_a_letor_file_is_described(tmp_path, capsys):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--pages", "50", "--out", str(folder)]) == 0
+    small = ["--impressions", "600", "--queries", "8", "--jobs", "1"]
+    assert main(["demo", *small, "--out", str(folder)]) == 0
     return folder
 
 
-def test_the_picture_of_the_demo_is_a_png(demo):
-    assert (demo / "clicks_by_rank.png").read_bytes()[:8] == PNG
+def test_the_demo_draws_and_writes_its_table(demo):
+    assert (demo / "curse.png").read_bytes()[:8] == PNG
+    table = (demo / "tables.md").read_text()
+    assert all(name in table for name in ("PBM", "UBM", "DBN", "NCM", "Max-Reward deployed"))
+    assert all(name in table for name in ("best", "logging policy", "random"))
 
 
-def test_the_demo_writes_nothing_but_the_picture(demo):
-    assert [path.name for path in demo.iterdir()] == ["clicks_by_rank.png"]
+def test_the_demo_has_a_cell_for_every_model(demo):
+    assert len(list((demo / "cells").glob("*.json"))) == 4
+    rows = studies.load_rows(demo / "rows.parquet")
+    assert [row["model"] for row in rows] == ["PBM", "UBM", "DBN", "NCM"]
+
+
+# Curse
+
+
+CURSE = ["--models", "PBM", "UBM", "--queries", "15", "--docs", "12", "--impressions", "800"]
+
+
+@pytest.fixture(scope="module")
+def cursed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("curse")
+    users = ["--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25", "--seeds", "2"]
+    assert main(["curse", *CURSE, *users, "--rate", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_curse_has_a_row_for_every_user_logging_policy_model_and_seed(cursed):
+    rows = studies.load_rows(cursed / "rows.parquet")
+    cells = {(r["user"], r["logging"], r["model"], r["seed"]) for r in rows}
+    assert len(rows) == len(cells) == 16
+    for row in rows:
+        gap = row["max_reward_promised"] - row["max_reward_deployed"]
+        assert row["max_reward_gap"] == pytest.approx(gap)
+        assert row["max_reward_promised"] >= row["top_down_promised"] - 1e-9
+        assert row["max_reward_deployed"] <= row["max_reward_best"] + 1e-9
+    assert len({row["max_reward_deployed"] for row in rows}) > 8
+
+
+def test_curse_draws_a_panel_for_every_user_and_logging_policy(cursed):
+    assert (cursed / "curse.png").read_bytes()[:8] == PNG
+    assert (cursed / "tables.md").read_text().count("clicks a page") == 4
+
+
+def test_curse_goes_on_from_what_is_finished(cursed, capsys):
+    before = {path: path.stat().st_mtime_ns for path in (cursed / "cells").iterdir()}
+    first, *_ = before
+    first.unlink()
+    users = ["--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25", "--seeds", "2"]
+    rows = (cursed / "tables.md").read_text()
+    assert main(["curse", *CURSE, *users, "--out", str(cursed)]) == 0
+    after = {path: path.stat().st_mtime_ns for path in (cursed / "cells").iterdir()}
+    assert after.keys() == before.keys()
+    assert [path for path in after if after[path] != before[path]] == [first]
+    assert (cursed / "tables.md").read_text() == rows
+
+
+@pytest.mark.parametrize("flag", ["--user", "--logging", "--models"])
+def test_curse_refuses_unknown_names_before_it_writes(flag, tmp_path, capsys):
+    assert main(["curse", flag, "XYZ", "--out", str(tmp_path / "new")]) == 1
+    assert "'XYZ'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,116 @@
+"""Grids of cells: one file a result, resumable, failures apart."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from clickgym.studies.grid import cell_key, failures, run_grid
+
+
+@dataclass(frozen=True)
+class Square:
+    number: int
+    sign: str = "+"
+
+
+CALLS = []
+
+
+def square(cell):
+    CALLS.append(cell.number)
+    if cell.number == 13:
+        raise RuntimeError("thirteen is not squared")
+    return {"square": cell.number**2}
+
+
+def test_results_come_in_order_and_are_kept(tmp_path):
+    CALLS.clear()
+    cells = [Square(number) for number in (3, 1, 2)]
+    assert run_grid(square, cells, tmp_path, "1") == [{"square": n} for n in (9, 1, 4)]
+    assert run_grid(square, [*cells, Square(5)], tmp_path, "1")[-1] == {"square": 25}
+    assert CALLS == [3, 1, 2, 5]
+
+
+def test_settings_and_version_make_the_key():
+    keys = {
+        cell_key(Square(1), "1"), cell_key(Square(2), "1"), cell_key(Square(1, "-"), "1"),
+        cell_key(Square(1), "2"),
+    }  # fmt: skip
+    assert len(keys) == 4
+    assert cell_key(Square(1), "1") == cell_key(Square(1), "1")
+
+
+def test_a_failure_is_recorded_and_does_not_stop_the_rest(tmp_path):
+    CALLS.clear()
+    cells = [Square(13), Square(2)]
+    assert run_grid(square, cells, tmp_path, "1") == [None, {"square": 4}]
+    (failed,) = failures(tmp_path)
+    assert failed["error"] == "RuntimeError: thirteen is not squared"
+    assert failed["settings"]["number"] == 13
+    run_grid(square, cells, tmp_path, "1")
+    assert CALLS == [13, 2]
+    run_grid(square, cells, tmp_path, "1", retry_failed=True)
+    assert CALLS == [13, 2, 13]
+
+
+def test_a_cell_that_succeeds_later_is_no_failure_any_more(tmp_path):
+    run_grid(square, [Square(13)], tmp_path, "1")
+    again = lambda cell: {"square": 169}  # noqa: E731
+    assert run_grid(again, [Square(13)], tmp_path, "1", retry_failed=True) == [{"square": 169}]
+    assert failures(tmp_path) == []
+
+
+def test_the_file_has_settings_and_time(tmp_path):
+    run_grid(square, [Square(4)], tmp_path, "1")
+    (path,) = tmp_path.glob("*.json")
+    record = json.loads(path.read_text())
+    assert record["settings"] == {"number": 4, "sign": "+"}
+    assert record["seconds"] >= 0.0
+
+
+SLOW = """
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from clickgym.studies.grid import run_grid
+
+@dataclass(frozen=True)
+class Cell:
+    number: int
+
+def compute(cell):
+    with open("calls.txt", "a") as file:
+        file.write(f"{cell.number}\\n")
+    time.sleep(0.15)
+    return {"double": 2 * cell.number}
+
+if __name__ == "__main__":
+    run_grid(compute, [Cell(n) for n in range(12)], "cells", "1")
+    Path("done").touch()
+"""
+
+
+@pytest.mark.parametrize("after", [4])
+def test_a_killed_grid_goes_on_and_computes_no_recorded_cell_twice(after, tmp_path):
+    (tmp_path / "slow.py").write_text(textwrap.dedent(SLOW))
+    command = [sys.executable, "slow.py"]
+    process = subprocess.Popen(command, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("cells/*.json"))) < after and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    finished = {json.loads(p.read_text())["settings"]["number"] for p in tmp_path.glob("cells/*.json")}
+    assert after <= len(finished) < 12
+    calls = (tmp_path / "calls.txt").read_text().split()
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    later = (tmp_path / "calls.txt").read_text().split()[len(calls) :]
+    assert sorted(map(int, later)) == sorted(set(range(12)) - finished)
+    assert len(list(tmp_path.glob("cells/*.json"))) == 12
