@@ -1,8 +1,13 @@
-"""Agents, and the glue to Stable-Baselines3."""
+"""Agents that learn policies in environments, and the glue to Stable-Baselines3."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from .base import Agent, agent_class, names, register
+from .task import Task
+from .training import TrainingRun, train
+from .watch import CurseWatch, Measurement
 
 if TYPE_CHECKING:
     from ..envs import RankingVectorEnv
@@ -19,4 +24,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
     return StableBaselinesVecEnv(env)
 
 
-__all__ = ["as_vec_env"]
+__all__ = [
+    "Agent", "CurseWatch", "Measurement", "Task", "TrainingRun", "agent_class", "as_vec_env",
+    "names", "register", "train",
+]  # fmt: skip

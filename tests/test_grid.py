@@ -107,7 +107,8 @@ def test_a_killed_grid_goes_on_and_computes_no_recorded_cell_twice(after, tmp_pa
         time.sleep(0.02)
     process.kill()
     process.wait()
-    finished = {json.loads(p.read_text())["settings"]["number"] for p in tmp_path.glob("cells/*.json")}
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("cells/*.json")]
+    finished = {record["settings"]["number"] for record in records}
     assert after <= len(finished) < 12
     calls = (tmp_path / "calls.txt").read_text().split()
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)

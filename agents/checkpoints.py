@@ -1,0 +1,62 @@
+"""Checkpoints of agents: data, not pickles."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import load_arrays, save_arrays
+from .base import Agent
+
+_KIND = "agent"
+
+
+def save_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> None:
+    """Write all that an agent's learning goes on from, atomically."""
+    arrays: dict[str, np.ndarray] = {}
+    header = {
+        "name": agent.name,
+        "seed": agent.seed,
+        "pages": agent.pages,
+        "fingerprint": agent.task.world.fingerprint,
+        "state": _without_arrays(agent.state(), arrays),
+    }
+    save_arrays(path, _KIND, header, arrays)
+
+
+def load_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> None:
+    """Give ``agent`` what ``save_checkpoint`` wrote; an error if it was another agent's."""
+    header, arrays = load_arrays(path, _KIND)
+    for name, own in (("name", agent.name), ("seed", agent.seed)):
+        if header[name] != own:
+            raise ValueError(f"{path}: is a checkpoint with {name} {header[name]}, not {own}")
+    agent.task.world.check_fingerprint(header["fingerprint"], f"{path}")
+    agent.restore(_with_arrays(header["state"], arrays))
+    agent.pages = int(header["pages"])
+
+
+def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return JSON values, with the arrays in ``value`` moved to ``arrays``."""
+    if isinstance(value, np.ndarray):
+        key = f"array{len(arrays)}"
+        arrays[key] = value
+        return {"__array__": key}
+    if isinstance(value, dict):
+        return {
+            "__items__": [[key, _without_arrays(item, arrays)] for key, item in value.items()]
+        }  # JSON would turn number keys into strings
+    if isinstance(value, (list, tuple)):
+        return [_without_arrays(item, arrays) for item in value]
+    return value
+
+
+def _with_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if isinstance(value, dict):
+        if "__array__" in value:
+            return arrays[value["__array__"]]
+        return {key: _with_arrays(item, arrays) for key, item in value["__items__"]}
+    if isinstance(value, list):
+        return [_with_arrays(item, arrays) for item in value]
+    return value

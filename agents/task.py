@@ -1,0 +1,58 @@
+"""Where an agent learns: a world, a click model and the shape of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+from ..clickmodels import ClickModel
+from ..data import World
+from ..envs import RankingEnv, RankingVectorEnv
+
+EnvOrMake = str | gym.Env[Any, Any] | RankingVectorEnv | Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an environment is made of, whichever way it is looked at.
+
+    Agents need different views of the same pages (scores or slots, ids or features) and batches
+    of their own size; ``vector_env`` makes them. ``learned`` is True for an environment around a
+    learned click model.
+    """
+
+    world: World
+    model: ClickModel
+    slots: int
+    reward: str
+    learned: bool
+
+    @classmethod
+    def of(cls, env_or_make: EnvOrMake) -> Task:
+        """Return the task of an environment, of its id, or of a function that makes it."""
+        env: Any = env_or_make
+        if isinstance(env, str):
+            env = gym.make(env)
+        elif not isinstance(env, (gym.Env, gym.vector.VectorEnv)) and callable(env):
+            env = env()
+        inner = getattr(env, "unwrapped", env)
+        if not isinstance(inner, (RankingEnv, RankingVectorEnv)):
+            raise ValueError(
+                f"env_or_make must be a clickgym environment, its id or a function that makes it, "
+                f"not {type(inner).__name__}"
+            )
+        settings = inner.settings
+        return cls(
+            settings.world, settings.model, settings.slots, settings.reward, settings.learned
+        )
+
+    def vector_env(self, num_envs: int, action: str, observation: str) -> RankingVectorEnv:
+        """Return a batch of environments of this task, seen as ``action`` and ``observation``."""
+        source = {"click_model" if self.learned else "user": self.model}
+        return RankingVectorEnv(
+            num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
+            observation=observation, **source,  # type: ignore[arg-type]
+        )  # fmt: skip

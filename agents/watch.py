@@ -1,0 +1,117 @@
+"""The curse while it happens: a policy's value inside the model and on the true user."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..clickmodels import ClickModel
+from ..data import World
+from ..evaluation import best_policy
+from ..evaluation.values import pages_and_scores
+from ..policies import Policy
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+TAGS = ("curse/promised", "curse/deployed", "curse/gap", "curse/regret")
+_SAMPLES = 2_000  # rankings of a stochastic policy at each measurement
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Values after ``pages`` pages of training, in clicks a page.
+
+    ``deployed``, ``gap`` and ``regret`` are None where no true user is known.
+    """
+
+    pages: int
+    promised: float
+    deployed: float | None = None
+    gap: float | None = None
+    regret: float | None = None
+
+
+class CurseWatch:
+    """Measures policies while they are learned, and writes TensorBoard curves.
+
+    Parameters
+    ----------
+    model : ClickModel
+        What the environment of training wraps.
+    user : ClickModel, optional
+        The true user. What is measured on it never reaches the agent.
+    world : World
+    log_dir : path, optional
+        Where event files go; without it measurements are only kept in ``history``.
+    seed : int
+        Of the rankings that are drawn of stochastic policies.
+
+    Notes
+    -----
+    Exact for deterministic policies, at the cost of one page a query and side; stochastic ones
+    are sampled, with the same rankings on both sides. The best value, for the regret, is searched
+    for once a user and world.
+    """
+
+    def __init__(
+        self,
+        model: ClickModel,
+        user: ClickModel | None,
+        world: World,
+        log_dir: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        model.check_world(world)
+        if user is not None:
+            user.check_world(world)
+        self.model, self.user, self.world, self.seed = model, user, world, seed
+        self.history: list[Measurement] = []
+        self._best: dict[int, float] = {}
+        self._writer = None if log_dir is None else _writer(log_dir)
+
+    def measure(self, policy: Policy, pages: int) -> Measurement:
+        """Measure ``policy`` after ``pages`` pages and write what was found."""
+        models = (self.model,) if self.user is None else (self.model, self.user)
+        shown, (scores, exact) = pages_and_scores(policy, models, self.world, _SAMPLES, self.seed)
+        values = [
+            shown.estimate(part, sure).value for part, sure in zip(scores, exact, strict=True)
+        ]
+        found = Measurement(pages, values[0])
+        if self.user is not None:
+            regret = self._best_value(policy.slots) - values[1]
+            found = Measurement(pages, values[0], values[1], values[0] - values[1], regret)
+        self.history.append(found)
+        self._write(found)
+        return found
+
+    def _best_value(self, slots: int) -> float:
+        assert self.user is not None
+        if slots not in self._best:
+            found = best_policy(self.user, self.world, slots).found
+            assert found is not None
+            self._best[slots] = float(self.world.query_probs @ found.values)
+        return self._best[slots]
+
+    def _write(self, found: Measurement) -> None:
+        if self._writer is None:
+            return
+        values: tuple[Any, ...] = (found.promised, found.deployed, found.gap, found.regret)
+        for tag, value in zip(TAGS, values, strict=True):
+            if value is not None:
+                self._writer.add_scalar(tag, value, found.pages)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the event file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _writer(log_dir: str | os.PathLike[str]) -> SummaryWriter:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ImportError("TensorBoard needs pip install 'clickgym[agents]'") from error
+    return SummaryWriter(os.fspath(log_dir))
