@@ -39,6 +39,8 @@ class Metric:
         Models that are shown but not compared (oracles): never best, no mark.
     brackets : tuple of str
         Not compared either, and shown in brackets (ARM-NC's perplexity).
+    arrow : bool
+        Whether the heading says where values are better.
     """
 
     name: str
@@ -48,11 +50,12 @@ class Metric:
     daggers: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     brackets: tuple[str, ...] = ()
+    arrow: bool = True
 
     @property
     def heading(self) -> str:
-        """The name with an arrow to where values are better."""
-        return f"{self.name} {'↓' if self.lower_is_better else '↑'}"
+        """The name, with an arrow to where values are better."""
+        return f"{self.name} {'↓' if self.lower_is_better else '↑'}" if self.arrow else self.name
 
 
 class ResultTable:

@@ -23,35 +23,44 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 POLICIES = {"top_down": ("Top-Down", TOP_DOWN), "max_reward": ("Max-Reward", MAX_REWARD)}
-_COLUMNS = {
-    "top_down_promised": ("Top-Down promised", None),
-    "top_down_deployed": ("Top-Down deployed", False),
-    "max_reward_promised": ("Max-Reward promised", None),
-    "max_reward_deployed": ("Max-Reward deployed", False),
-    "max_reward_gap": ("gap", True),
-    "max_reward_model_error_on_logging": ("of it on logging", None),
-    "max_reward_added_by_optimising": ("added by optimising", True),
-    "max_reward_regret": ("regret", True),
-    "max_reward_lift": ("lift", False),
+_COLUMNS = {  # what is compared: True where lower is better, None where neither is
+    "promised": ("promised", None),
+    "deployed": ("deployed", False),
+    "gap": ("gap", True),
+    "model_error_on_logging": ("on logging", None),
+    "added_by_optimising": ("by optimising", True),
+    "regret": ("regret", True),
+    "lift": ("lift", False),
 }
 
 
 def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
-    """Return the table of one user and logging policy, in clicks a page."""
-    models = list(dict.fromkeys(row["model"] for row in rows))
+    """Return the table of one user and logging policy, a row a policy, in clicks a page.
+
+    "on logging" and "by optimising" add up to the gap.
+    """
+    chosen = _chosen(rows, user, logging)
+    parts = {
+        f"{model} {label}": (key, _of(chosen, model))
+        for model in dict.fromkeys(row["model"] for row in chosen)
+        for key, (label, _) in POLICIES.items()
+    }
     metrics = [
-        Metric(name, bool(lower), digits=3, exclude=tuple(models) if lower is None else ())
+        Metric(
+            name, bool(lower), digits=3, exclude=tuple(parts) if lower is None else (),
+            arrow=lower is not None,
+        )  # fmt: skip
         for name, lower in _COLUMNS.values()
     ]
-    chosen = _chosen(rows, user, logging)
     lines = {name: _mean(chosen, key).mean for name, key in _lines(chosen).items()}
     text = ", ".join(f"{name} {value:.3f}" for name, value in lines.items())
     table = ResultTable(metrics, f"{user} user, log by {logging}, clicks a page; {text}")
-    for model in models:
-        part = [row for row in chosen if row["model"] == model]
-        if part:
-            values = {name: [row[key] for row in part] for key, (name, _) in _COLUMNS.items()}
-            table.add(model, values, [row["seed"] for row in part])
+    for name, (policy, part) in parts.items():
+        values = {
+            column: [row[f"{policy}_{key}"] for row in part]
+            for key, (column, _) in _COLUMNS.items()
+        }
+        table.add(name, values, [row["seed"] for row in part])
     return table
 
 
@@ -65,7 +74,7 @@ def curse_picture(rows: Sequence[Row], rate: bool = False) -> Figure:
     loggings = list(dict.fromkeys(row["logging"] for row in rows))
     models = list(dict.fromkeys(row["model"] for row in rows))
     width = max(1.6 + (0.62 * len(models) + 0.5) * len(loggings), 7.0)
-    figure = new_figure(width, 1.0 + 3.2 * len(users))
+    figure = new_figure(width, 1.0 + 3.6 * len(users))
     panels = figure.subplots(len(users), len(loggings), squeeze=False, sharey="row")
     for user, axes in zip(users, panels, strict=True):
         for logging, axis in zip(loggings, axes, strict=True):
@@ -73,7 +82,10 @@ def curse_picture(rows: Sequence[Row], rate: bool = False) -> Figure:
             axis.set_title(f"{user} user, log by {logging}", fontsize=10)
         axes[0].set_ylabel("click-through rate" if rate else "clicks a page")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=9)
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=3 if width < 10 else 6, frameon=False,
+        fontsize=9,
+    )  # fmt: skip
     return figure
 
 
@@ -88,6 +100,10 @@ def _panel(axis: Any, rows: Sequence[Row], models: Sequence[str], rate: bool) ->
             yerr=[scale * np.nan_to_num(number.half_width) for number in deployed],
             label=f"{label}, deployed", error_kw={"linewidth": 1.0},
         )  # fmt: skip
+        axis.vlines(
+            places + shift, [scale * number.mean for number in deployed],
+            [scale * number.mean for number in promised], color=PROMISED, linewidth=1.0, alpha=0.7,
+        )  # fmt: skip
         axis.errorbar(
             places + shift, [scale * number.mean for number in promised], fmt="v",
             yerr=[scale * np.nan_to_num(number.half_width) for number in promised],
@@ -101,8 +117,7 @@ def _panel(axis: Any, rows: Sequence[Row], models: Sequence[str], rate: bool) ->
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=name)
     tops = [scale * row[f"{key}_{what}"] for row in rows for key in POLICIES
             for what in ("promised", "deployed", "best")]  # fmt: skip
-    low = 0.85 * scale * min(row["random"] for row in rows)
-    axis.set_ylim(low, max(tops) + 0.08 * (max(tops) - low))  # differences, not sizes
+    axis.set_ylim(0.0, 1.06 * max(tops))
     axis.set_xticks(places, models, fontsize=8)
     axis.grid(axis="y", alpha=0.25)
     axis.set_axisbelow(True)

@@ -340,7 +340,7 @@ def demo(tmp_path_factory):
 def test_the_demo_draws_and_writes_its_table(demo):
     assert (demo / "curse.png").read_bytes()[:8] == PNG
     table = (demo / "tables.md").read_text()
-    assert all(name in table for name in ("PBM", "UBM", "DBN", "NCM", "Max-Reward deployed"))
+    assert all(name in table for name in ("PBM", "UBM", "DBN", "NCM", "NCM Max-Reward"))
     assert all(name in table for name in ("best", "logging policy", "random"))
 
 
