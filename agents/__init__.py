@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .base import Agent, agent_class, names, register
+from .cascade import CascadeKLUCB, CascadeUCB1
+from .deployed import deployed_policy
+from .epsilon_greedy import EpsilonGreedy
+from .policy_gradient import PolicyGradient
+from .sb3_scores import PPOAgent, SACAgent
+from .sb3_slots import DQNAgent, MaskablePPOAgent
+from .slot_policy import SlotPolicy
 from .task import Task
 from .training import TrainingRun, train
 from .watch import CurseWatch, Measurement
 
 if TYPE_CHECKING:
     from ..envs import RankingVectorEnv
+    from .sb3_callback import CurseCallback
     from .stable_baselines import StableBaselinesVecEnv
 
 
@@ -24,7 +32,18 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
     return StableBaselinesVecEnv(env)
 
 
+def __getattr__(name: str) -> Any:
+    """Import what subclasses Stable-Baselines3 only when it is asked for."""
+    if name == "CurseCallback":
+        from .sb3_callback import CurseCallback
+
+        return CurseCallback
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
-    "Agent", "CurseWatch", "Measurement", "Task", "TrainingRun", "agent_class", "as_vec_env",
-    "names", "register", "train",
+    "Agent", "CascadeKLUCB", "CascadeUCB1", "CurseCallback", "CurseWatch", "DQNAgent",
+    "EpsilonGreedy", "MaskablePPOAgent", "Measurement", "PPOAgent", "PolicyGradient", "SACAgent",
+    "SlotPolicy", "Task", "TrainingRun", "agent_class", "as_vec_env", "deployed_policy", "names",
+    "register", "train",
 ]  # fmt: skip

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from ..data.arrays import load_arrays, save_arrays
 from .base import Agent
+from .watch import Measurement
 
 _KIND = "agent"
 
 
-def save_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> None:
-    """Write all that an agent's learning goes on from, atomically."""
+def save_checkpoint(
+    agent: Agent, path: str | os.PathLike[str], history: Sequence[Measurement] = ()
+) -> None:
+    """Write all that an agent's learning goes on from, and what was measured, atomically."""
     arrays: dict[str, np.ndarray] = {}
     header = {
         "name": agent.name,
         "seed": agent.seed,
         "pages": agent.pages,
         "fingerprint": agent.task.world.fingerprint,
+        "history": [asdict(point) for point in history],
         "state": _without_arrays(agent.state(), arrays),
     }
     save_arrays(path, _KIND, header, arrays)
 
 
-def load_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> None:
-    """Give ``agent`` what ``save_checkpoint`` wrote; an error if it was another agent's."""
+def load_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> list[Measurement]:
+    """Give ``agent`` what ``save_checkpoint`` wrote, and return what was measured.
+
+    A checkpoint of another agent, seed or world is an error.
+    """
     header, arrays = load_arrays(path, _KIND)
     for name, own in (("name", agent.name), ("seed", agent.seed)):
         if header[name] != own:
@@ -35,6 +44,7 @@ def load_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> None:
     agent.task.world.check_fingerprint(header["fingerprint"], f"{path}")
     agent.restore(_with_arrays(header["state"], arrays))
     agent.pages = int(header["pages"])
+    return [Measurement(**point) for point in header["history"]]
 
 
 def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -81,7 +81,7 @@ class TrainingRun:
         self.watch = CurseWatch(task.model, user, task.world, log_dir, seed)
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
         if self.checkpoint is not None and self.checkpoint.exists():
-            load_checkpoint(self.agent, self.checkpoint)
+            self.watch.history += load_checkpoint(self.agent, self.checkpoint)
 
     @property
     def history(self) -> list[Measurement]:
@@ -101,5 +101,5 @@ class TrainingRun:
                 if self.watched:
                     self.watch.measure(self.agent.policy(), self.agent.pages)
                 if self.checkpoint is not None:
-                    save_checkpoint(self.agent, self.checkpoint)
+                    save_checkpoint(self.agent, self.checkpoint, self.history)
         self.watch.close()

@@ -2,11 +2,11 @@
 
     python benchmarks/ppo.py            (or: make bench)
 
-Both train on the same environment (1,000 queries, 10 candidates, 136 features): clickgym/DBN-v0, and
-clickgym/Learned-v0 around a PBM, a UBM and an NCM that were fitted to 20,000 logged pages of a CoCM
-user. Rollout (4,096 pages), batch size (1,024), epochs and torch threads (one a core) are the same, in
-turn; the best of three runs of each counts. The more epochs, the more of the time goes into PPO's own
-gradient steps, which are the same on both sides, so the table shows several.
+Both train on the same environment (1,000 queries, 10 candidates, 136 features): clickgym/DBN-v0,
+and clickgym/Learned-v0 around a PBM, a UBM and an NCM that were fitted to 20,000 logged pages of a
+CoCM user. Rollout (4,096 pages), batch size (1,024), epochs and torch threads (one a core) are the
+same, in turn; the best of three runs of each counts. The more epochs, the more of the time goes
+into PPO's own gradient steps, which are the same on both sides, so the table shows several.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .ncm import NCM
 
+_PAIRS = 1 << 16  # query-document pairs prepared at a time
 _ROWS = 2048  # pages at a time: what they need stays in the cache
 
 Floats = NDArray[np.float32]
@@ -20,7 +21,8 @@ class SoftClicks:
 
     K steps of the network a page instead of 2^K - 1. The result is not the expected number of
     clicks, but it orders rankings nearly as that does, which is enough to choose the moves of a
-    search that are worth scoring.
+    search that are worth scoring. What query and document add to the gates is kept in single
+    precision: 768 bytes a pair with 64 hidden units.
     """
 
     def __init__(self, model: NCM) -> None:
@@ -32,10 +34,13 @@ class SoftClicks:
         # an array of its own, (3, ., H), so that all steps run over contiguous memory.
         sign = np.array([-1.0, -1.0, -2.0])[:, None, None]
         bias = model.hidden_bias.reshape(3, 1, hidden) * sign
-        inputs = model.inputs(pairs // n_docs, pairs % n_docs)
-        inputs = inputs.reshape(-1, 3, hidden).transpose(1, 0, 2) * sign
-        inputs[:2] += bias[:2]
-        self._inputs = inputs.astype(np.float32)
+        self._inputs = np.empty((3, len(pairs), hidden), dtype=np.float32)
+        for start in range(0, len(pairs), _PAIRS):
+            part = pairs[start : start + _PAIRS]
+            inputs = model.inputs(part // n_docs, part % n_docs).reshape(-1, 3, hidden)
+            inputs = inputs.transpose(1, 0, 2) * sign
+            inputs[:2] += bias[:2]
+            self._inputs[:, part] = inputs
         self._candidate_bias = bias[2].astype(np.float32)
         weights = model.hidden_weights.reshape(3, hidden, hidden).transpose(0, 2, 1)
         self._weights = np.ascontiguousarray(weights * sign, np.float32)

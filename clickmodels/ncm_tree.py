@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PAGES = 64  # of a chunk
 _ROWS = 2048  # prefixes worked on at a time: what they need stays in the cache
-_BOUND = 40.0  # of what a click adds to a gate; a sigmoid is 0 or 1 beyond it
+_EXPONENT = 80.0  # exponentials up to this are finite and above 0 in single precision too
 
 Floats = NDArray[np.floating[Any]]
 Outcomes = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -28,16 +28,16 @@ class PrefixTree:
     dtype : numpy dtype
         float64, or float32 for speed (errors of about 1e-6).
     drop : float
-        Prefixes less likely than this are not followed; each rank's probability is then divided
-        by the mass of those that are. 0 follows all 2^K - 1.
+        Prefixes less likely than this are not followed (but each page's likeliest is); each
+        rank's probability is then divided by the mass of those that are. 0 follows all 2^K - 1.
     threads : int
         Chunks of pages worked on side by side.
 
     Notes
     -----
-    Both outcomes at a rank share the product of weights and state, and the exponentials of two of
-    the three gates. Where a share m of the mass is followed, the probability is off by at most
-    1 - m: ``click_probs`` returns that bound.
+    Both outcomes at a rank share the product of weights and state and, unless weights are huge,
+    the exponentials of two of the three gates. Where a share m of the mass is followed, the
+    probability is off by at most 1 - m: ``click_probs`` returns that bound.
     """
 
     def __init__(
@@ -55,8 +55,12 @@ class PrefixTree:
         self._gate_bias, self._candidate_bias = bias[:2], bias[2].astype(dtype)
         click = model.input_weights[:, -1].reshape(3, hidden) * sign
         tiled = np.repeat(click[:, None].astype(dtype), _ROWS, axis=1)  # whole rows: no broadcast
-        self._click_factor = np.exp(np.clip(tiled[:2], -_BOUND, _BOUND))
-        self._click_candidate = tiled[2]
+        self._click_gates, self._click_candidate = tiled[:2], tiled[2]
+        # exp(gate + click) is exp(gate) exp(click), as long as neither over- nor underflows.
+        self._click_factor = np.exp(np.clip(tiled[:2], -_EXPONENT, _EXPONENT))
+        largest = float(np.abs(click[:2]).max(initial=0.0))
+        self._click_is_small = largest <= _EXPONENT
+        self._back = float(np.abs(weights[:2]).sum(axis=1).max(initial=0.0))  # states are in ±1
         self._out = model.output_weights.astype(dtype)
         self._out_bias = self.dtype.type(model.output_bias)
 
@@ -90,6 +94,8 @@ class PrefixTree:
         room = _Room(self._hidden, self.dtype)
         for slot in range(slots):
             inputs = self._inputs(query, ranking[:, slot])
+            reach = float(np.abs(inputs[:2]).max(initial=0.0)) + self._back
+            room.exponentials = self._click_is_small and reach <= _EXPONENT
             state = self._step(state, inputs, page, follow, room)
             page = page[np.concatenate(follow)]
             chance = np.where(ranking[page, slot] >= 0, self._chances(state), 0.0)
@@ -97,10 +103,10 @@ class PrefixTree:
             probs[:, slot] = np.bincount(page, weights=click, minlength=n)
             if self.drop:
                 kept = np.bincount(page, weights=mass, minlength=n)
-                probs[:, slot] /= kept
+                probs[:, slot] /= kept  # never 0: the likeliest prefix is always followed
                 lost[:, slot] = np.maximum(1.0 - kept, 0.0)
             no_click = mass - click
-            follow = self._followed(no_click, click)
+            follow = self._followed(no_click, click, page, n)
             mass = np.concatenate([no_click[follow[0]], click[follow[1]]])
         return probs, lost
 
@@ -111,12 +117,21 @@ class PrefixTree:
         inputs[:, :2] += self._gate_bias
         return np.ascontiguousarray(inputs.transpose(1, 0, 2), dtype=self.dtype)
 
-    def _followed(self, no_click: NDArray[np.float64], click: NDArray[np.float64]) -> Outcomes:
-        """Return the rows whose continuation without and with a click is followed."""
+    def _followed(
+        self, no_click: NDArray[np.float64], click: NDArray[np.float64],
+        page: NDArray[np.int64], n: int,
+    ) -> Outcomes:  # fmt: skip
+        """Return the rows whose continuation without and with a click is followed.
+
+        Those that are likely enough, and the likeliest of each page.
+        """
         if not self.drop:
             rows = np.arange(len(click))
             return rows, rows
-        return np.flatnonzero(no_click >= self.drop), np.flatnonzero(click >= self.drop)
+        highest = np.zeros(n)
+        np.maximum.at(highest, page, np.maximum(no_click, click))
+        enough = np.minimum(highest, self.drop)[page]
+        return np.flatnonzero(no_click >= enough), np.flatnonzero(click >= enough)
 
     def _step(
         self, state: Floats, inputs: Floats, page: NDArray[np.int64], follow: Outcomes, room: _Room
@@ -151,7 +166,8 @@ class PrefixTree:
         inputs.take(page, axis=1, out=ahead, mode="clip")
         gates = back[:2]
         gates += ahead[:2]
-        np.exp(gates, out=gates)
+        if room.exponentials:
+            np.exp(gates, out=gates)
         back[2] += self._candidate_bias
 
     def _states(
@@ -163,11 +179,14 @@ class PrefixTree:
         back = room.back[:, : len(state)]
         if n < len(state):
             back, ahead, state = back[:, rows], ahead[rows], state[rows]
-        if clicked:
+        if not room.exponentials:
+            np.add(back[:2], self._click_gates[:, :n] if clicked else 0, out=gates)
+            np.exp(gates, out=gates)
+        elif clicked:
             np.multiply(back[:2], self._click_factor[:, :n], out=gates)
-            gates += 1
         else:
-            np.add(back[:2], 1, out=gates)
+            gates[:] = back[:2]
+        gates += 1
         np.divide(back[2], gates[0], out=candidate)
         candidate += ahead
         if clicked:
@@ -190,6 +209,7 @@ class _Room:
         self.ahead = np.empty((3, _ROWS, hidden), dtype=dtype)
         self.gates = np.empty((2, _ROWS, hidden), dtype=dtype)
         self.candidate = np.empty((_ROWS, hidden), dtype=dtype)
+        self.exponentials = True  # whether gates are kept as exponentials
 
 
 def _tanh_of_half(values: Floats) -> None:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clickmodels import ClickModel
+from ..clickmodels import ClickModel, NotExact
 from ..data import World, checks
 from ..policies import Policy, Ranker, max_reward, top_down
 from .estimates import Estimate
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Ranker]]]
 _BEST = WeakKeyDictionary()
+LOWER_BOUND = "lower bound"
 _QUANTITIES = (
     "promised", "deployed", "gap", "logging_value", "model_error_on_logging",
     "added_by_optimising", "best", "regret", "lift", "top_down",
@@ -48,10 +49,10 @@ class CurseReport:
         wrong where it has data.
     added_by_optimising : Estimate
         gap - model_error_on_logging: what choosing a policy inside the model added.
-    best : Estimate
+    best : Estimate or None
         The best value that any ranking has on the user; its method says whether it is exact or a
-        lower bound, found by a search.
-    regret : Estimate
+        lower bound, found by a search. None for a user whose expected clicks cannot be computed.
+    regret : Estimate or None
         best - deployed.
     lift : Estimate
         deployed - logging_value.
@@ -71,8 +72,8 @@ class CurseReport:
     logging_value: Estimate
     model_error_on_logging: Estimate
     added_by_optimising: Estimate
-    best: Estimate
-    regret: Estimate
+    best: Estimate | None
+    regret: Estimate | None
     lift: Estimate
     top_down: Estimate | None
     per_query: NDArray[np.float64] = field(repr=False)
@@ -147,8 +148,9 @@ def curse(
     samples, seed
         For policies with too many pages to count them all; see ``value``.
     best : Policy, optional
-        The best policy known for the user, instead of searching for it. What was found is kept
-        while the user lives, so a second report on the same user and world costs no search.
+        The best policy known for the user, a lower bound, instead of searching for it. What was
+        found is kept while the user lives, so a second report on the same user and world costs no
+        search.
     """
     for name, given, kind in (
         ("policy", policy, Policy), ("logging", logging, Policy), ("model", model, ClickModel),
@@ -168,11 +170,10 @@ def curse(
     logged_error = logged[0] - logged[1]
     error_on_logging = shown.estimate(logged_error, all(sure))
     logging_value = shown.estimate(logged[1], sure[1])
-    reference = best_policy(user, world, policy.slots) if best is None else best
-    highest = _best(reference, user, world, samples, seed)
     deployed_per_query = pages.by_query(scores[1])
-    if best is None and pages.whole and exact[1]:  # the policy itself may beat a lower bound
-        highest = _at_least(highest, reference, deployed_per_query, world)
+    sure_of_each = exact[1] and (pages.whole or pages.deterministic)
+    known = deployed_per_query if sure_of_each else None
+    highest = _best(best, user, world, policy.slots, samples, seed, known)
     relevance = _top_down(model, user, world, policy.slots, samples, seed)
     return CurseReport(
         promised=promised,
@@ -184,7 +185,7 @@ def curse(
             gap, error_on_logging, (pages, error, both), (shown, logged_error, all(sure))
         ),
         best=highest,
-        regret=_difference(highest, deployed),
+        regret=None if highest is None else _difference(highest, deployed),
         lift=_difference(
             deployed, logging_value, (pages, scores[1], exact[1]), (shown, logged[1], sure[1])
         ),
@@ -207,24 +208,33 @@ def best_policy(user: ClickModel, world: World, slots: int = 10) -> Ranker:
     return found[key][1]
 
 
-def _best(best: Policy, user: ClickModel, world: World, samples: int, seed: int) -> Estimate:
-    pages, (scores, exact) = pages_and_scores(best, (user,), world, samples, seed)
+def _best(
+    given: Policy | None,
+    user: ClickModel,
+    world: World,
+    slots: int,
+    samples: int,
+    seed: int,
+    known: NDArray[np.float64] | None,
+) -> Estimate | None:
+    """Return the best value; a lower bound is raised to what is ``known`` of each query, (Q,)."""
+    try:
+        policy = best_policy(user, world, slots) if given is None else given
+    except NotExact:
+        return None
+    pages, (scores, exact) = pages_and_scores(policy, (user,), world, samples, seed)
     number = pages.estimate(scores[0], exact[0])
-    found = getattr(best, "found", None)
-    if found is not None and found.exact:
+    if given is None and _found_exactly(policy):
         return number
-    return Estimate(number.value, number.stderr, "lower bound", number.n)
+    if known is not None and number.method == "exact":
+        higher = np.nan_to_num(np.fmax(pages.by_query(scores[0]), known))
+        return Estimate(float(world.query_probs @ higher), method=LOWER_BOUND, n=number.n)
+    return Estimate(number.value, number.stderr, method=LOWER_BOUND, n=number.n)
 
 
-def _at_least(
-    best: Estimate, policy: Policy, deployed: NDArray[np.float64], world: World
-) -> Estimate:
-    """Return the lower bound raised to what was deployed, query by query."""
+def _found_exactly(policy: Policy) -> bool:
     found = getattr(policy, "found", None)
-    if best.method != "lower bound" or found is None:
-        return best
-    higher = np.fmax(found.values, deployed)
-    return Estimate(float(world.query_probs @ np.nan_to_num(higher)), 0.0, best.method, best.n)
+    return found is not None and found.exact
 
 
 def _top_down(
@@ -249,12 +259,17 @@ def _difference(
 ) -> Estimate:
     """Return first - second; page by page where both were drawn with the same seed."""
     number = first.value - second.value
-    if not first.stderr and not second.stderr:
-        method = first.method if second.method == "exact" else second.method
-        return Estimate(number, 0.0, method, first.n)
-    method = second.method if not first.stderr else first.method
-    if one is not None and other is not None and len(one[1]) == len(other[1]):
-        paired = one[0].estimate(one[1] - other[1], one[2] and other[2])
-        return Estimate(number, paired.stderr, method, first.n)
-    stderr = math.hypot(first.stderr, second.stderr)
-    return Estimate(number, stderr, method, max(first.n, second.n))
+    methods = dict.fromkeys(n.method for n in (first, second) if n.method != "exact")
+    method = ", ".join(methods) or "exact"
+    n = max(first.n, second.n)
+    if one is not None and other is not None and _drawn_alike(one[0], other[0]):
+        stderr = one[0].estimate(one[1] - other[1], one[2] and other[2]).stderr
+    else:
+        stderr = math.hypot(first.stderr, second.stderr)
+    return Estimate(number, stderr, method=method, n=n)
+
+
+def _drawn_alike(one: ShownPages, other: ShownPages) -> bool:
+    """Whether both are samples with the same queries in the same places."""
+    sampled = not (one.whole or other.whole)
+    return sampled and np.array_equal(one.query, other.query)

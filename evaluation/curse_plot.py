@@ -35,12 +35,14 @@ def _values(axis: Any, report: CurseReport) -> None:
               [number.high - number.value for number in numbers]],
         color=(PROMISED, MAX_REWARD), width=0.6,
     )  # fmt: skip
-    bound = "" if report.best.method == "exact" else " (lower bound)"
-    axis.axhline(report.best, color=BEST, linestyle=":", label=f"best{bound}")
+    top = max(report.promised.high, report.deployed.high)
+    if report.best is not None:
+        top = max(top, report.best)
+        bound = "" if report.best.method == "exact" else " (lower bound)"
+        axis.axhline(report.best, color=BEST, linestyle=":", label=f"best{bound}")
     axis.axhline(report.logging_value, color=LOGGING, linestyle="--", label="logging policy")
     if report.top_down is not None:
         axis.axhline(report.top_down, color=TOP_DOWN, label="Top-Down")
-    top = max(report.promised.high, report.deployed.high, report.best)
     axis.set_ylim(0.0, 1.45 * top)
     axis.set_ylabel("clicks a page")
     axis.legend(fontsize=8, frameon=False, loc="upper right")

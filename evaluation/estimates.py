@@ -33,17 +33,17 @@ class Estimate(float):
         cls,
         value: float,
         stderr: float = 0.0,
-        method: str = "exact",
-        n: int = 0,
         low: float | None = None,
         high: float | None = None,
+        method: str | None = None,
+        n: int = 0,
     ) -> Estimate:
         """Make an estimate; the interval follows from the standard error unless it is given."""
         estimate = super().__new__(cls, value)
         estimate.stderr = float(stderr)
         estimate.low = float(value) - Z95 * estimate.stderr if low is None else float(low)
         estimate.high = float(value) + Z95 * estimate.stderr if high is None else float(high)
-        estimate.method = method
+        estimate.method = method or ("sampled" if stderr else "exact")
         estimate.n = int(n)
         return estimate
 
@@ -53,7 +53,10 @@ class Estimate(float):
         return float(self)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.value, self.stderr, self.method, self.n, self.low, self.high
+        return self.value, self.stderr, self.low, self.high, self.method, self.n
+
+    def __str__(self) -> str:
+        return str(self.value)
 
     def __repr__(self) -> str:
         error = f" ± {self.stderr:.2g}" if self.stderr else ""

@@ -30,8 +30,10 @@ class ShownPages:
         Their sum is 1: the query's frequency times the page's probability, or its share of the
         query's sample.
     whole : bool
-        Whether these are all pages that the policy shows; otherwise they are a sample, stratified
-        by query.
+        Whether these are all pages that the policy shows, once; otherwise they are a sample,
+        stratified by query.
+    deterministic : bool
+        Whether a query has one page, however often it is here.
     query_probs : (Q,)
     """
 
@@ -39,6 +41,7 @@ class ShownPages:
     ranking: NDArray[np.int64]
     weight: NDArray[np.float64]
     whole: bool
+    deterministic: bool
     query_probs: NDArray[np.float64]
 
     def scores(
@@ -59,7 +62,7 @@ class ShownPages:
         self, model: ClickModel
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return different pages and where each page is among them, where scoring is expensive."""
-        if self.whole or model.cheap_scores:
+        if self.whole or (model.cheap_scores and not self.deterministic):
             return self.query, self.ranking, np.arange(len(self.query))
         rows = np.column_stack([self.query, self.ranking])
         different, again = np.unique(rows, axis=0, return_inverse=True)
@@ -78,45 +81,57 @@ class ShownPages:
         The standard error is that of a mean stratified by query.
         """
         mean = float(self.weight @ values)
-        if self.whole and exact:
-            return Estimate(mean, 0.0, "exact", len(values))
+        if exact and (self.whole or self.deterministic):
+            return Estimate(mean, method="exact", n=len(values))
         counts = np.bincount(self.query, minlength=len(self.query_probs))
         centre = self.by_query(values)[self.query]
         squares = np.bincount(self.query, (values - centre) ** 2, len(self.query_probs))
         variance = squares / np.maximum(counts - 1, 1)
         stderr = math.sqrt(float((self.query_probs**2 * variance / np.maximum(counts, 1)).sum()))
-        drawn = [name for name, one in (("rankings", self.whole), ("clicks", exact)) if not one]
-        return Estimate(mean, stderr, f"sampled {' and '.join(drawn)}", len(values))
+        drawn = [] if self.deterministic else ["rankings"]
+        drawn += [] if exact else ["clicks"]
+        return Estimate(mean, stderr, method=f"sampled {' and '.join(drawn)}", n=len(values))
 
 
 def shown_pages(
-    policy: Policy, world: World, samples: int, seed: int, repeat: bool = False
+    policy: Policy,
+    world: World,
+    samples: int,
+    seed: int,
+    repeat: bool = False,
+    most: int | None = None,
 ) -> ShownPages:
     """Return the pages that ``policy`` shows in ``world``.
 
-    All of them for deterministic policies and for those with at most ``MOST_PAGES`` pages;
-    otherwise at least ``samples``, for each query in proportion to its frequency and at least two.
-    ``repeat`` samples all policies: for clicks that are drawn and not expected.
+    All of them for deterministic policies and for those with at most ``most`` pages (default
+    ``MOST_PAGES``); otherwise at least ``samples``, for each query in proportion to its frequency
+    and at least two. ``repeat`` samples all policies: for clicks that are drawn and not expected.
     """
     policy.check_world(world)
     asked = np.flatnonzero(world.query_probs > 0)
+    probs = world.query_probs
     if policy.deterministic and not repeat:
-        ranking = policy.greedy(asked)
-        return _checked(ShownPages(asked, ranking, world.query_probs[asked], True,
-                                   world.query_probs), world)  # fmt: skip
+        pages = ShownPages(asked, policy.greedy(asked), probs[asked], True, True, probs)
+        return _checked(pages, world)
     sizes = world.n_candidates[asked]
-    pages = sum(math.perm(size, min(size, policy.slots)) for size in sizes.tolist())
-    if policy.has_log_prob and pages <= MOST_PAGES and not repeat:
-        return _every_page(policy, world, asked)
-    counts = np.maximum(np.ceil(samples * world.query_probs[asked]).astype(np.int64), 2)
+    number = sum(math.perm(size, min(size, policy.slots)) for size in sizes.tolist())
+    limit = MOST_PAGES if most is None else min(most, MOST_PAGES)
+    if policy.has_log_prob and number <= limit and not repeat:
+        every = _every_page(policy, world, asked)
+        if every is not None:
+            return every
+    counts = np.maximum(np.ceil(samples * probs[asked]).astype(np.int64), 2)
     query = np.repeat(asked, counts)
     ranking = policy.sample(query, np.random.default_rng(seed))
-    weight = np.repeat(world.query_probs[asked] / counts, counts)
-    return _checked(ShownPages(query, ranking, weight, False, world.query_probs), world)
+    weight = np.repeat(probs[asked] / counts, counts)
+    pages = ShownPages(query, ranking, weight, False, policy.deterministic, probs)
+    return _checked(pages, world)
 
 
-def _every_page(policy: Policy, world: World, asked: NDArray[np.int64]) -> ShownPages:
-    """Return all pages by enumeration; those never shown are left out."""
+def _every_page(
+    policy: Policy, world: World, asked: NDArray[np.int64]
+) -> ShownPages | None:
+    """Return all full pages by enumeration, or None for a policy that shows other ones too."""
     parts = []
     for query in asked.tolist():
         documents = np.flatnonzero(world.candidates[query])
@@ -126,14 +141,12 @@ def _every_page(policy: Policy, world: World, asked: NDArray[np.int64]) -> Shown
         ranking[:, :size] = orders
         chance = np.exp(policy.log_prob(np.full(len(orders), query), ranking))
         if abs(chance.sum() - 1.0) > 1e-6:
-            raise ValueError(
-                f"the policy shows candidates of query {query} with probability {chance.sum():.6f}"
-            )
+            return None
         kept = chance > 0
         weight = chance[kept] / chance.sum() * world.query_probs[query]
         parts.append((np.full(len(weight), query), ranking[kept], weight))
     query, ranking, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return ShownPages(query, ranking, weight, True, world.query_probs)
+    return ShownPages(query, ranking, weight, True, False, world.query_probs)
 
 
 def _checked(pages: ShownPages, world: World) -> ShownPages:

@@ -52,7 +52,9 @@ def pages_and_scores(
                 f"the policy shows {policy.slots} slots, the {model.name} knows {model.max_slots}"
             )
     rng = np.random.default_rng((seed, 1))
-    pages = shown_pages(policy, world, samples, seed)
+    # Where a page is expensive, only as many are enumerated as would be drawn.
+    most = None if all(model.cheap_scores for model in models) else samples
+    pages = shown_pages(policy, world, samples, seed, most=most)
     results = [pages.scores(model, rng) for model in models]
     if pages.whole and not all(exact for _, exact in results):  # clicks drawn once say too little
         pages = shown_pages(policy, world, samples, seed, repeat=True)

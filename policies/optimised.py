@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..clickmodels import PBM, ClickModel
 from ..data import World, checks
 from .ranker import Found, Ranker
-from .search import Search, permutations_of
+from .search import Search
 
 METHODS = ("auto", "closed", "exact", "paper", "guided")
 PAPER_DOCUMENTS, PAPER_ORDERS = 10, 40_320  # ten most relevant documents, 8! sampled orders
@@ -37,10 +37,10 @@ def max_reward(
     ----------
     method : {"auto", "closed", "exact", "paper", "guided"}
         "closed": best documents on the most examined ranks (PBM). "exact": all ordered choices.
-        "paper": the model's ten most relevant documents in 8! sampled orders. "guided": swaps,
-        insertions and exchanges with unused candidates, started from the top-down ranking and
-        restarted from disturbed ones. "auto": closed where it exists, exact where it can be paid,
-        else guided.
+        "paper": the model's ten most relevant documents (as many as slots, if those are more) in
+        8! sampled orders. "guided": swaps, insertions and exchanges with unused candidates,
+        started from the top-down ranking and restarted from disturbed ones. "auto": closed where
+        it exists, exact where it can be paid, else guided.
     seed : int
         Of the sampled orders and restarts.
     restarts : int, optional
@@ -50,14 +50,21 @@ def max_reward(
     -----
     All queries are searched together, so that rankings are scored in large batches. A round of the
     guided search scores K (K - 1) / 2 swaps, K (K - 1) insertions and K (N - K) exchanges for
-    every query that still improves (a random share of them where scoring is expensive). Queries
-    that are never asked are not searched; they get the top-down ranking.
+    every query that still improves; where scoring is expensive, only those of them that look best
+    by a rough score, or a random share. Queries that are never asked are not searched; they get
+    the top-down ranking.
     """
     model.check_world(world)
     model.require("generative")
     slots = checks.positive_integer(slots, "slots")
     checks.choice(method, METHODS, "method")
-    start = top_down(model, world, slots)
+    if restarts is not None:
+        restarts = checks.positive_integer(restarts, "restarts", 0)
+    if model.max_slots is not None and slots > model.max_slots:
+        raise ValueError(f"slots is {slots}, but the {model.name} knows {model.max_slots} ranks")
+    # Any start will do for a model that has no relevance.
+    relevance = model.relevance() if "rank" in model.capabilities else np.zeros(model.shape)
+    start = Ranker(relevance, slots, world=world)
     search = Search(model, world, start.rankings, seed)
     if method == "closed" and not isinstance(model, PBM):
         raise ValueError(f"there is no closed form for {model.name}")
@@ -71,7 +78,7 @@ def max_reward(
         search.enumerate()
         exact = True
     elif method == "paper":
-        search.sample_orders(model.relevance(), PAPER_DOCUMENTS, PAPER_ORDERS)
+        search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), PAPER_ORDERS)
         exact = False
     else:
         search.guided(restarts)
@@ -82,7 +89,7 @@ def max_reward(
 def _affordable(model: ClickModel, search: Search) -> str:
     if isinstance(model, PBM):
         return "closed"
-    return "exact" if permutations_of(search.longest, search.slots) <= search.budget else "guided"
+    return "exact" if search.can_enumerate() else "guided"
 
 
 def _closed(model: PBM, world: World, start: Ranker) -> NDArray[np.int64]:
@@ -102,6 +109,7 @@ def _policy(search: Search, world: World, method: str, exact: bool) -> Ranker:
     policy = Ranker.from_rankings(search.rankings, world.n_docs)
     policy.fingerprint = world.fingerprint
     values = np.zeros(world.n_queries)
-    values[search.queries] = search.exact_values()
+    search.finish()
+    values[search.queries] = search.values
     policy.found = Found(method, exact, search.scored, values)
     return policy

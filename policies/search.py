@@ -16,6 +16,7 @@ from ..data.progress import progress
 _CHUNK = 8192  # rankings scored at a time
 _BUDGET = 50_000  # rankings a query that an enumeration may take, where scoring is cheap
 _EXPENSIVE_BUDGET = 2_000
+_TOTAL = 500  # budgets: what all queries together may take
 _EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
 _SCREENED_MOVES = 8  # the same where a rough score chooses them
 _MOST_ROUNDS = 200
@@ -41,12 +42,18 @@ class Search:
         self.rng = np.random.default_rng(seed)
         self.slots = start.shape[1]
         self.queries: Rows = np.flatnonzero((world.query_probs > 0) & world.candidates.any(axis=1))
-        self.longest = int(world.n_candidates[self.queries].max())
+        self.longest = int(world.n_candidates[self.queries].max(initial=0))
         self.expensive = not model.cheap_scores
         self.budget = _EXPENSIVE_BUDGET if self.expensive else _BUDGET
         self.scored = 0
+        self._start = start
         self.rankings = start.copy()
         self.values = self.score(self.queries, self.rankings[self.queries])
+
+    def can_enumerate(self) -> bool:
+        """Whether scoring every ordered choice of every query can be paid."""
+        orders = permutations_of(self.longest, self.slots)
+        return orders <= self.budget and orders * len(self.queries) <= _TOTAL * self.budget
 
     def score(
         self, query: Rows, ranking: NDArray[np.int64], exact: bool = False
@@ -60,9 +67,14 @@ class Search:
         pages = _chunks(query, ranking)
         return np.concatenate([self.model.score_columns(*page) for page in pages])
 
-    def exact_values(self) -> NDArray[np.float64]:
-        """Return the expected clicks of the rankings found, (q,)."""
-        return self.model.expected_clicks(self.queries, self.rankings[self.queries])
+    def finish(self) -> None:
+        """Make ``values`` exact, and keep the start where rounded scores misled the search."""
+        self.values = self.model.expected_clicks(self.queries, self.rankings[self.queries])
+        if self.expensive:
+            before = self.model.expected_clicks(self.queries, self._start[self.queries])
+            misled = before > self.values
+            self.rankings[self.queries[misled]] = self._start[self.queries[misled]]
+            self.values = np.maximum(self.values, before)
 
     def _keep_best(
         self, place: Rows, ranking: NDArray[np.int64], value: NDArray[np.float64]
@@ -80,6 +92,7 @@ class Search:
 
     def enumerate(self) -> None:
         """Score every ordered choice of every query."""
+        self.values = np.full(len(self.queries), -np.inf)  # the start's score may be rounded
         with progress(len(self.queries), "scoring all rankings") as advance:
             for place, query in enumerate(self.queries):
                 documents = np.flatnonzero(self.world.candidates[query])

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clickgym import studies
 from clickgym.data.files import replaced
@@ -40,28 +39,28 @@ class Curse:
     out: str = option("curse", "folder for results; finished cells there are not computed again")
 
 
-def run(settings: Curse, command: str) -> list[dict[str, Any]]:
-    """Run the study, print its tables and save tables and picture."""
+def run(settings: Curse, command: str) -> bool:
+    """Run the study, print its tables, save tables and picture; return whether no cell failed."""
     from rich.console import Console
 
     start = time.perf_counter()
     out = Path(settings.out)
-    world = studies.WorldSetting(
+    world = studies.WorldSetting.of(
         settings.world, settings.queries, settings.docs, settings.world_seed
     )
+    users, loggings, models = (
+        list(dict.fromkeys(names)) for names in (settings.user, settings.logging, settings.models)
+    )
     rows = studies.curse_study(
-        out / "cells", settings.user, settings.logging, settings.models, settings.seeds, world,
+        out / "cells", users, loggings, models, settings.seeds, world,
         settings.impressions, settings.slots, settings.parameters, settings.documents,
         settings.jobs, settings.retry_failed,
     )  # fmt: skip
-    if not rows:
-        failed = studies.failures(out / "cells")
-        raise ValueError(f"every cell failed, the first with {failed[0]['error']}")
-    rows = sorted(rows, key=lambda row: settings.models.index(row["model"]))
+    rows = sorted(rows, key=lambda row: models.index(row["model"]))
     console = Console(width=None if Console().is_terminal else 170)
     tables = []
-    for user in settings.user:
-        for logging in settings.logging:
+    for user in users:
+        for logging in loggings:
             table = studies.curse_table(rows, user, logging)
             console.print(table)
             tables.append(table.to_markdown() + "\n")
@@ -69,12 +68,9 @@ def run(settings: Curse, command: str) -> list[dict[str, Any]]:
     _write(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     studies.save_rows(rows, out / "rows.parquet")
     save_figure(studies.curse_picture(rows, settings.rate), out / "curse.png")
-    wanted = len(settings.user) * len(settings.logging) * len(settings.models) * settings.seeds
-    if len(rows) < wanted:
-        print(f"{wanted - len(rows)} cells failed: {out / 'cells'}/*.error.json say why")
     print(f"picture: {out / 'curse.png'}   tables: {out / 'tables.md'}", end="   ")
     print(f"{time.perf_counter() - start:.0f} s (clickgym {command})")
-    return rows
+    return len(rows) == len(users) * len(loggings) * len(models) * settings.seeds
 
 
 def _write(path: Path, text: str) -> None:
@@ -84,8 +80,7 @@ def _write(path: Path, text: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
-    rows = run(parse(Curse, "curse", arguments), "curse")
-    return 0 if rows else 1
+    return 0 if run(parse(Curse, "curse", arguments), "curse") else 1
 
 
 if __name__ == "__main__":

@@ -18,20 +18,22 @@ class Demo:
     queries: int = option(1000, "queries of the world")
     seeds: int = option(1, "seeds; each draws a log and an initialisation")
     jobs: int = option(2, "processes")
+    retry_failed: bool = option(False, "try again what failed before")
     out: str = option("demo", "folder for results; finished cells there are not computed again")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo."""
     settings = parse(Demo, "demo", arguments)
-    rows = run(
+    whole = run(
         Curse(
             user=[settings.user], seeds=settings.seeds, queries=settings.queries,
-            impressions=settings.impressions, jobs=settings.jobs, out=settings.out,
+            impressions=settings.impressions, jobs=settings.jobs,
+            retry_failed=settings.retry_failed, out=settings.out,
         ),
         "demo",
     )  # fmt: skip
-    return 0 if rows else 1
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
 """The papers' experiments."""
 
+from .compare import CompareCell, compare, compare_cell
+from .compare_pictures import compare_table, heat_map, parting, run_picture, training_curves
 from .curse_picture import curse_picture, curse_table
 from .curse_study import CURSE_MODELS, CurseCell, curse_cell, curse_study
-from .grid import failures, run_grid
+from .grid import run_grid
 from .judging import Judged, judge, judge_log
 from .rows import load_rows, save_rows
 from .setting import WorldSetting
 from .strong_shift import SHIFT_MODELS, StrongShift, strong_shift
 
 __all__ = [
-    "CURSE_MODELS", "SHIFT_MODELS", "CurseCell", "Judged", "StrongShift", "WorldSetting",
-    "curse_cell", "curse_picture", "curse_study", "curse_table", "failures", "judge", "judge_log",
-    "load_rows", "run_grid", "save_rows", "strong_shift",
+    "CURSE_MODELS", "SHIFT_MODELS", "CompareCell", "CurseCell", "Judged", "StrongShift",
+    "WorldSetting", "compare", "compare_cell", "compare_table", "curse_cell", "curse_picture",
+    "curse_study", "curse_table", "heat_map", "judge", "judge_log", "load_rows",
+    "parting", "run_grid", "run_picture", "save_rows", "strong_shift", "training_curves",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         Metric(
             name, bool(lower), digits=3, exclude=tuple(parts) if lower is None else (),
             arrow=lower is not None,
-        )  # fmt: skip
+        )
         for name, lower in _COLUMNS.values()
     ]
     lines = {name: _mean(chosen, key).mean for name, key in _lines(chosen).items()}
@@ -76,21 +76,25 @@ def curse_picture(rows: Sequence[Row], rate: bool = False) -> Figure:
     width = max(1.6 + (0.62 * len(models) + 0.5) * len(loggings), 7.0)
     figure = new_figure(width, 1.0 + 3.6 * len(users))
     panels = figure.subplots(len(users), len(loggings), squeeze=False, sharey="row")
+    legend: dict[str, Any] = {}
     for user, axes in zip(users, panels, strict=True):
         for logging, axis in zip(loggings, axes, strict=True):
-            _panel(axis, _chosen(rows, user, logging), models, rate)
+            chosen = _chosen(rows, user, logging)
+            if chosen:  # every cell of a panel may have failed
+                _panel(axis, chosen, models, rate)
             axis.set_title(f"{user} user, log by {logging}", fontsize=10)
+            legend |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+        axes[0].set_ylim(0.0, 1.04 * max(axis.dataLim.ymax for axis in axes))  # shared by the row
         axes[0].set_ylabel("click-through rate" if rate else "clicks a page")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside upper center", ncols=3 if width < 10 else 6, frameon=False,
-        fontsize=9,
+        legend.values(), legend.keys(), loc="outside upper center", frameon=False, fontsize=9,
+        ncols=3 if width < 10 else 6,
     )  # fmt: skip
     return figure
 
 
 def _panel(axis: Any, rows: Sequence[Row], models: Sequence[str], rate: bool) -> None:
-    scale = 1.0 / rows[0]["slots"] if rate and rows else 1.0
+    scale = 1.0 / rows[0]["slots"] if rate else 1.0
     places = np.arange(len(models), dtype=float)
     for shift, (key, (label, colour)) in zip((-0.2, 0.2), POLICIES.items(), strict=True):
         deployed = [_mean(_of(rows, model), f"{key}_deployed") for model in models]
@@ -115,9 +119,6 @@ def _panel(axis: Any, rows: Sequence[Row], models: Sequence[str], rate: bool) ->
         colour, style = styles[name.split()[0]]
         value = scale * _mean(rows, key).mean
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=name)
-    tops = [scale * row[f"{key}_{what}"] for row in rows for key in POLICIES
-            for what in ("promised", "deployed", "best")]  # fmt: skip
-    axis.set_ylim(0.0, 1.06 * max(tops))
     axis.set_xticks(places, models, fontsize=8)
     axis.grid(axis="y", alpha=0.25)
     axis.set_axisbelow(True)

@@ -10,8 +10,17 @@ from typing import Any
 from .. import clickmodels, evaluation, policies
 from ..clickmodels.fitting import takes_parameters
 from ..data import checks
-from .grid import Result, run_grid
-from .setting import WorldSetting, logging_of, logs_of, shown_in, user_of, world_of
+from .grid import Result, require_results, run_grid
+from .setting import (
+    WorldSetting,
+    check_page,
+    logging_of,
+    logs_of,
+    require_generative,
+    shown_in,
+    user_of,
+    world_of,
+)
 
 CURSE_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")
 VERSION = "1"
@@ -60,7 +69,7 @@ def curse_cell(cell: CurseCell) -> Result:
         "perplexity": evaluation.perplexity(model, test).mean,
         "top_down": _values(top_down),
         "max_reward": _values(max_reward),
-        "best_is": max_reward.best.method,
+        "best_is": "unknown" if max_reward.best is None else max_reward.best.method,
         "method": optimised.found.method,
         "scored": optimised.found.scored,
         "random": random.value,
@@ -97,6 +106,8 @@ def curse_study(
             checks.choice(one, known, name)
     seeds = checks.positive_integer(seeds, "seeds")
     setting = WorldSetting() if world is None else world
+    require_generative(models)
+    check_page(setting, slots, impressions, jobs)
     cells = [
         CurseCell(user, logging, model, seed, setting, impressions, slots, parameters, documents)
         for seed in range(seeds)
@@ -106,6 +117,7 @@ def curse_study(
     ]
     description = "fitting, optimising, deploying"
     results = run_grid(curse_cell, cells, folder, VERSION, jobs, description, retry_failed)
+    require_results(cells, results, folder, VERSION)
     pairs = zip(cells, results, strict=True)
     return [_row(cell, result) for cell, result in pairs if result is not None]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -22,10 +23,22 @@ Result = dict[str, Any]
 
 
 def cell_key(cell: Cell, version: str) -> str:
-    """Return the name of a cell's file: a hash of its settings and of ``version``."""
-    content = {"kind": type(cell).__name__, "version": version, **dataclasses.asdict(cell)}
+    """Return the name of a cell's file: a hash of its settings and of ``version``.
+
+    Fields with ``metadata={"key": False}`` (where files are, not what is computed) are left out.
+    """
+    content = {"kind": type(cell).__name__, "version": version, **_content(cell)}
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _content(cell: Cell) -> dict[str, Any]:
+    content = {}
+    for field in dataclasses.fields(cell):
+        value = getattr(cell, field.name)
+        if field.metadata.get("key", True):
+            content[field.name] = _content(value) if dataclasses.is_dataclass(value) else value
+    return content
 
 
 def run_grid(
@@ -63,9 +76,23 @@ def run_grid(
     return [read_cell(folder / f"{key}.json") for key in keys]
 
 
-def failures(folder: str | Path) -> list[Result]:
-    """Return what is recorded about the cells of ``folder`` that failed."""
-    return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.error.json"))]
+def failures(cells: Sequence[Cell], folder: str | Path, version: str) -> list[Result]:
+    """Return what is recorded about those of ``cells`` that failed."""
+    paths = [Path(folder) / f"{cell_key(cell, version)}.error.json" for cell in cells]
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def require_results(
+    cells: Sequence[Cell], results: Sequence[Result | None], folder: str | Path, version: str
+) -> None:
+    """Raise where every cell failed, with the first error; say it where some did."""
+    failed = failures(cells, folder, version)
+    if not failed:
+        return
+    text = f"{len(failed)} of {len(cells)} cells failed, the first with {failed[0]['error']}"
+    if all(result is None for result in results):
+        raise ValueError(f"{text} (--retry-failed tries again)")
+    print(f"{text} (--retry-failed tries again): {folder}/*.error.json", file=sys.stderr)
 
 
 def read_cell(path: Path) -> Result | None:
@@ -83,15 +110,17 @@ def _compute(function: Callable[[Any], Result], cell: Cell, folder: Path, key: s
     failed = folder / f"{key}.error.json"
     try:
         record["result"] = with_one_thread(function, (cell,))
+        record["seconds"] = round(time.perf_counter() - start, 3)
+        _write(folder / f"{key}.json", record)  # a result that is not JSON is a failure too
     except Exception as error:  # whatever a cell raises is recorded, and the rest goes on
-        record |= {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
-        _write(failed, record)
+        text = f"{type(error).__name__}: {error}"
+        settings = record["settings"]
+        _write(failed, {"settings": settings, "error": text, "trace": traceback.format_exc()})
         return
-    record["seconds"] = round(time.perf_counter() - start, 3)
-    _write(folder / f"{key}.json", record)
     failed.unlink(missing_ok=True)
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:
+    text = json.dumps(record, indent=1) + "\n"
     with replaced(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=1) + "\n")
+        temporary.write_text(text)

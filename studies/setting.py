@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from .. import clickmodels, data, envs, policies
+from ..clickmodels.registry import registered_class
+from ..data import checks
 
 SPLIT = (0.8, 0.1, 0.1)
 
@@ -17,13 +22,26 @@ class WorldSetting:
     """Which world a study takes.
 
     ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
-    ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn.
+    ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
+    the file holds, whatever its name: ``of`` finds it.
     """
 
-    path: str = ""
+    path: str = field(default="", metadata={"key": False})
     n_queries: int = 1000
     n_docs: int = 30
     seed: int = 0
+    contents: str = ""
+
+    @classmethod
+    def of(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
+        """Return the setting of a file, "" for the synthetic world."""
+        contents = ""
+        if path:
+            if not Path(path).is_file():
+                raise FileNotFoundError(f"{path}: no such file")
+            with Path(path).open("rb") as file:
+                contents = hashlib.file_digest(file, "sha256").hexdigest()[:24]
+        return cls(path, n_queries, n_docs, seed, contents)
 
 
 @lru_cache(maxsize=4)
@@ -69,3 +87,20 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
     shown = world.restricted_to(log).candidates
     allowed = np.where(shown.any(axis=1, keepdims=True), shown, world.candidates)
     return world.with_candidates(allowed, world.query_probs)
+
+
+def check_page(setting: WorldSetting, slots: int, impressions: int, jobs: int) -> None:
+    """Raise where a study of these numbers could not run; the world is loaded for it."""
+    checks.positive_integer(slots, "slots")
+    checks.positive_integer(impressions, "impressions", 10)
+    if jobs == 0 or not isinstance(jobs, int):
+        raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
+    world_of(setting)
+
+
+def require_generative(models: Sequence[str]) -> None:
+    """Raise where a model cannot promise anything: values need click probabilities."""
+    for name in models:
+        lacking = {"rank", "generative"} - set(registered_class(name).capabilities)
+        if lacking:
+            raise ValueError(f"{name} is not {' and '.join(sorted(lacking))}: it promises nothing")

@@ -15,6 +15,7 @@ from clickgym import clickmodels, data, evaluation, studies
 from clickgym.data import ClickLog
 from clickgym.evaluation import Metric, ResultTable
 from clickgym.scripts import command_names, main
+from clickgym.studies.grid import cell_key
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -399,3 +400,37 @@ def test_curse_refuses_unknown_names_before_it_writes(flag, tmp_path, capsys):
     assert main(["curse", flag, "XYZ", "--out", str(tmp_path / "new")]) == 1
     assert "'XYZ'" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--world", "missing.txt"], "missing.txt: no such file"),
+        (["--slots", "0"], "slots must be"),
+        (["--models", "TopPop"], "TopPop is not generative"),
+        (["--impressions", "0"], "impressions must be"),
+    ],
+)
+def test_curse_checks_numbers_before_it_writes(options, message, tmp_path, capsys):
+    assert main(["curse", *CURSE, *options, "--out", str(tmp_path / "new")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_name_given_twice_is_one(tmp_path, capsys):
+    options = ["--models", "PBM", "PBM", "--user", "DBN", "DBN", "--seeds", "1"]
+    assert main(["curse", *CURSE, *options, "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.count("PBM Max-Reward") == 1
+
+
+def test_results_follow_the_contents_of_a_file_and_not_its_name(tmp_path):
+    text = "".join(f"{i % 3} qid:{i // 6} 1:{i / 9}\n" for i in range(24))
+    (tmp_path / "one.txt").write_text(text)
+    (tmp_path / "two.txt").write_text(text)
+    one, two = (studies.WorldSetting.of(str(tmp_path / f"{n}.txt"), 0, 0) for n in ("one", "two"))
+    cells = [studies.CurseCell("DBN", "random", "PBM", 0, world) for world in (one, two)]
+    assert cell_key(cells[0], "1") == cell_key(cells[1], "1")
+    (tmp_path / "two.txt").write_text(text.replace("2 qid:0", "1 qid:0"))
+    changed = studies.WorldSetting.of(str(tmp_path / "two.txt"), 0, 0)
+    cell = studies.CurseCell("DBN", "random", "PBM", 0, changed)
+    assert cell_key(cell, "1") != cell_key(cells[0], "1")

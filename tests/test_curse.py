@@ -127,6 +127,64 @@ def test_a_lower_bound_is_said_and_never_below_what_was_deployed():
     assert evaluation.curse(strong, user, user, world, logging).regret >= -1e-12
 
 
+def test_a_lower_bound_is_raised_by_what_was_deployed(monkeypatch):
+    world, logging = world_and_logging()
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    weak = policies.named_ranker("reversed", world, SLOTS)
+    strong = policies.max_reward(user, world, SLOTS)
+    report = evaluation.curse(strong, user, user, world, logging, best=weak)
+    assert report.best.method == "lower bound"
+    assert report.regret == pytest.approx(0.0, abs=1e-12)
+    assert report.regret.method == "lower bound"
+
+
+def test_the_optimum_of_another_model_is_only_a_lower_bound():
+    world, logging = world_and_logging()
+    user = clickmodels.true_user("DBN", world)
+    other = policies.max_reward(clickmodels.true_user("PBM", world), world, SLOTS)
+    assert other.found.exact
+    weak = policies.named_ranker("reversed", world, SLOTS)
+    report = evaluation.curse(weak, user, user, world, logging, best=other)
+    assert report.best.method == "lower bound"
+
+
+def test_samples_are_paired_only_with_samples(monkeypatch):
+    """As many enumerated pages as sampled ones are not the same pages."""
+    world = data.World(np.tile([0, 1, 2, 3, 4, 0, 1, 2, 3, 4], (10, 1)))
+    user = clickmodels.true_user("DBN", world)
+    policy = policies.PlackettLuce(world.gain + 0.1, slots=1)
+    assert evaluation.value(policy, user, world).method == "exact"
+    logging = policies.Uniform(world, 10)
+    report = evaluation.curse(policy, user, user, world, logging, samples=100)
+    assert report.logging_value.n == report.deployed.n == 100
+    assert report.lift.stderr == report.logging_value.stderr > 0.0
+
+
+class NoExpectations(clickmodels.DBN):
+    """A user that can be watched but not computed."""
+
+    def expected_clicks(self, query, ranking):
+        raise clickmodels.NotExact("not here")
+
+    def score_columns(self, query, columns):
+        raise clickmodels.NotExact("not here")
+
+
+def test_a_user_without_expectations_is_watched():
+    world, logging = world_and_logging()
+    user = clickmodels.true_user("DBN", world)
+    blind = NoExpectations(user.attractiveness, user.satisfaction, user.continuation)
+    policy = policies.top_down(user, world, SLOTS)
+    report = evaluation.curse(policy, user, blind, world, logging, samples=4_000)
+    assert report.best is None
+    assert report.regret is None
+    assert "best" not in report.numbers()
+    assert (report.promised.method, report.promised.stderr) == ("exact", 0.0)
+    assert report.deployed.method == "sampled clicks"
+    assert abs(report.gap) < 4.5 * report.gap.stderr
+    assert len(report.plot().axes) == 3
+
+
 def test_the_best_is_searched_once():
     world, _ = world_and_logging()
     user = clickmodels.true_user("CoCM", world)
@@ -183,9 +241,12 @@ def test_models_of_another_world_are_refused():
 
 
 def test_an_estimate_is_a_number():
-    number = Estimate(2.0, 0.5, "sampled rankings", 10)
+    number = Estimate(2.0, 0.5, method="sampled rankings", n=10)
     assert number + 1.0 == 3.0
     assert (number.low, number.high) == pytest.approx((1.02, 2.98), abs=1e-3)
     again = pickle.loads(pickle.dumps(number))
     assert (again.value, again.stderr, again.method, again.n) == (2.0, 0.5, "sampled rankings", 10)
     assert "±" in repr(number)
+    assert str(number) == "2.0"
+    assert Estimate(1.0, 0.1, 0.5, 1.5).low == 0.5
+    assert Estimate(1.0, 0.1).method != "exact"

@@ -42,6 +42,14 @@ def model_of(name, n_docs, slots):
     return makers[name]()
 
 
+def fitted_of(name, n_docs, slots):
+    """A model fitted to a short log of a CoCM user."""
+    world = world_of(n_docs)
+    user = clickmodels.true_user("CoCM", world, floor=0.2)
+    log = envs.collect(world, user, policies.Uniform(world, slots), 400, seed=0)
+    return clickmodels.fit(name, log, world)
+
+
 def best_values(model, n_docs, slots):
     orders = np.array(list(itertools.permutations(range(n_docs), slots)))
     return np.array([
@@ -62,12 +70,43 @@ def test_the_true_optimum_is_found(name, n_docs, slots, method):
     np.testing.assert_allclose(shown, best, atol=1e-12)
 
 
+@pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.parametrize(("n_docs", "slots"), SIZES)
-@pytest.mark.parametrize("name", STRUCTURES[:-1])
-def test_guided_search_finds_it_too(name, n_docs, slots):
-    model = model_of(name, n_docs, slots)
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_guided_search_finds_it_too(name, n_docs, slots, fitted):
+    if fitted and name in ("CoCM", "NCM"):
+        pytest.skip("CoCM is never fitted, NCM always")
+    model = fitted_of(name, n_docs, slots) if fitted else model_of(name, n_docs, slots)
     policy = policies.max_reward(model, world_of(n_docs), slots, method="guided")
     np.testing.assert_allclose(policy.found.values, best_values(model, n_docs, slots), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["PBM", "UBM", "CACM-minus"])
+def test_more_slots_than_a_model_knows_are_refused(name):
+    with pytest.raises(ValueError, match=f"slots is 6, but the {name} knows 4 ranks"):
+        policies.max_reward(model_of(name, 8, 4), world_of(8), 6)
+
+
+def test_bad_restarts_are_refused():
+    with pytest.raises(ValueError, match="restarts"):
+        policies.max_reward(model_of("DBN", 6, 6), world_of(6), 6, restarts=-1)
+
+
+def test_a_model_without_relevance_is_searched_too():
+    class Shy(clickmodels.DBN):
+        capabilities = frozenset({"conditional", "generative"})
+
+    known = model_of("DBN", 6, 6)
+    shy = Shy(known.attractiveness, known.satisfaction, known.continuation)
+    found = policies.max_reward(shy, world_of(6), 6, method="guided").found.values
+    np.testing.assert_allclose(found, best_values(known, 6, 6), atol=1e-9)
+
+
+def test_the_papers_search_fills_long_pages():
+    world = data.synthetic_world(n_queries=2, n_docs=15)
+    user = clickmodels.true_user("DBN", world)
+    policy = policies.max_reward(user, world, slots=12, method="paper")
+    assert (policy.rankings >= 0).all()
 
 
 def test_methods_are_told_apart():

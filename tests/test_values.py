@@ -113,7 +113,8 @@ def test_clicks_are_drawn_where_they_cannot_be_expected(kind):
     policy = policies_of(world)[kind]
     exact = evaluation.value(policy, model, world)
     got = evaluation.value(policy, blind, world, samples=20_000)
-    assert "clicks" in got.method
+    drawn = {"deterministic": "sampled clicks", "stochastic": "sampled rankings and clicks"}
+    assert got.method == drawn[kind]
     assert got.stderr > 0.0
     assert abs(got - exact) < 4.5 * got.stderr
 
@@ -136,6 +137,23 @@ def test_short_pages_and_queries_never_asked():
         user.expected_clicks([1] * 6, list(itertools.permutations(range(3)))).mean(),
     ]
     assert value == pytest.approx(np.mean(by_hand), abs=1e-12)
+
+
+def test_a_policy_with_shorter_pages_than_the_world_allows():
+    world = data.World(np.array([[4, 2, 0, 1, 3]]))
+    user = clickmodels.true_user("CoCM", world)
+    value = evaluation.value(policies.PlackettLuce([[1.0, 2.0, 0, 0, 0]], slots=3), user, world)
+    pages_of = user.expected_clicks([0, 0], [[0, 1, -1], [1, 0, -1]])
+    assert abs(value - pages_of @ [1 / 3, 2 / 3]) < 4.5 * value.stderr
+
+
+def test_expensive_models_are_sampled_before_they_are_enumerated():
+    world, model = small_world(), model_of("NCM")
+    policy = policies_of(world)["stochastic"]
+    exact = evaluation.value(policy, model, world)
+    sampled = evaluation.value(policy, model, world, samples=400)
+    assert (exact.method, sampled.method) == ("exact", "sampled rankings")
+    assert abs(sampled - exact) < 4.5 * sampled.stderr
 
 
 def test_a_policy_of_other_candidates_is_refused():

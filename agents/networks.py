@@ -1,0 +1,228 @@
+"""Networks that score candidates in the context of the others, whatever their order."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+
+class CandidateScorer(nn.Module):
+    """Scores every candidate of a page in the context of the other candidates.
+
+    Permuting the candidates permutes the scores (equivariance); the value of the page does not
+    change (invariance). One network encodes each candidate; masked means of the encodings of the
+    free and of the placed candidates are the context. A vector for each query id, 0 at first,
+    weighs the encodings, so that an order can be learned for a query alone.
+
+    Shapes: features (n, N, F), query (n,), free and placed (n, N) bool, filled (n,): the share of
+    the page that is filled.
+
+    Parameters
+    ----------
+    n_features : int
+    n_queries : int
+    hidden : int
+        Width of the layers; H, of those that depend on the page, is a quarter of it.
+    """
+
+    def __init__(self, n_features: int, n_queries: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(
+            nn.Linear(n_features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Tanh()
+        )
+        self.own = nn.Embedding(n_queries, hidden)
+        # What is computed anew for every page, rather than once a query, is a quarter as wide.
+        narrow = max(hidden // 4, 1)
+        self.pooled = nn.Sequential(nn.Linear(hidden, narrow), nn.Tanh())
+        self.of_candidate = nn.Linear(hidden, narrow)
+        self.of_context = nn.Linear(2 * narrow + 1, narrow, bias=False)
+        self.last = nn.Linear(narrow, 1, bias=False)
+        self.value = nn.Sequential(
+            nn.Linear(2 * narrow + 1, hidden), nn.ReLU(), nn.Linear(hidden, 1)
+        )
+        self.own_value = nn.Embedding(n_queries, 1)
+        nn.init.zeros_(self.own.weight)
+        nn.init.zeros_(self.own_value.weight)
+        nn.init.normal_(self.last.weight, std=0.01)
+
+    def encode(self, features: Tensor, query: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what does not depend on the page: encodings, hidden (n, N, H), own (n, N)."""
+        deep = self.encoder(features)
+        own = (deep * self.own(query)[:, None]).sum(dim=2)
+        return self.pooled(deep), self.of_candidate(deep), own
+
+    @staticmethod
+    def context(encodings: Tensor, free: Tensor, placed: Tensor, filled: Tensor) -> Tensor:
+        """Return means over free and over placed candidates, and ``filled``: (n, 2H + 1)."""
+        means = [_masked_mean(encodings, part) for part in (free, placed)]
+        return torch.cat([*means, filled[:, None]], dim=1)
+
+    def scores(self, hidden: Tensor, own: Tensor, context: Tensor) -> Tensor:
+        """Return the scores (n, N)."""
+        mixed = torch.relu(hidden + self.of_context(context)[:, None])
+        return own + self.last(mixed).squeeze(2)
+
+    def values(self, context: Tensor, query: Tensor) -> Tensor:
+        """Return the values of the pages, (n, 1).
+
+        Their gradient stays out of the encodings, which would otherwise follow the noise of the
+        rewards more than the order of the candidates.
+        """
+        return self.value(context.detach()) + self.own_value(query)
+
+    def forward(
+        self, features: Tensor, query: Tensor, free: Tensor, placed: Tensor, filled: Tensor
+    ) -> Tensor:
+        """Return the scores (n, N); those of candidates that are not free mean nothing."""
+        encodings, hidden, own = self.encode(features, query)
+        return self.scores(hidden, own, self.context(encodings, free, placed, filled))
+
+
+class PageNetwork(nn.Module):
+    """A scorer of a world's pages, from observations by id.
+
+    An observation (n, 1 + N) is the query's id and each candidate's slot from 1 (0: not placed),
+    or (n, 1), the id alone. The world's features are looked up here rather than carried through
+    rollouts and replay buffers, and each query of a batch is encoded once.
+
+    Parameters
+    ----------
+    features : (Q, N, F) float32
+    candidates : (Q, N) bool
+    slots : int
+    hidden : int
+    """
+
+    features: Tensor
+    candidates: Tensor
+
+    def __init__(
+        self,
+        features: NDArray[np.float32],
+        candidates: NDArray[np.bool_],
+        slots: int,
+        hidden: int = 64,
+    ) -> None:
+        super().__init__()
+        self.slots = slots
+        # Not persistent: they are the world's, and would be copied into every checkpoint.
+        self.register_buffer("features", tensor_of(features), persistent=False)
+        self.register_buffer("candidates", tensor_of(candidates), persistent=False)
+        self.scorer = CandidateScorer(features.shape[2], len(features), hidden)
+
+    def read(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return query (n,), free and placed (n, N) and filled (n,) of observations."""
+        query = observation[:, 0].long()
+        candidates = self.candidates.index_select(0, query)
+        if observation.shape[1] == 1:
+            placed = torch.zeros_like(candidates)
+        else:
+            placed = observation[:, 1:] > 0
+        filled = placed.sum(dim=1) / self.slots
+        return query, candidates & ~placed, placed, filled
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Return scores (n, N) and values (n, 1)."""
+        queries, row = torch.unique(observation[:, 0].long(), return_inverse=True)
+        features = self.features.index_select(0, queries)
+        encodings, hidden, own = self.scorer.encode(features, queries)
+        if observation.shape[1] == 1:  # the page is empty: all rows of a query are the same
+            _, free, placed, filled = self.read(queries[:, None])
+            context = self.scorer.context(encodings, free, placed, filled)
+            scores, values = (
+                self.scorer.scores(hidden, own, context), self.scorer.values(context, queries)
+            )  # fmt: skip
+            return scores.index_select(0, row), values.index_select(0, row)
+        query, free, placed, filled = self.read(observation)
+        # index_select, because the gradient of indexing by a tensor is far slower on a CPU.
+        encodings, hidden, own = (part.index_select(0, row) for part in (encodings, hidden, own))
+        context = self.scorer.context(encodings, free, placed, filled)
+        return self.scorer.scores(hidden, own, context), self.scorer.values(context, query)
+
+    def forward_actor(self, observation: Tensor) -> Tensor:
+        """Return the scores (n, N)."""
+        return self(observation)[0]
+
+    def forward_critic(self, observation: Tensor) -> Tensor:
+        """Return the values (n, 1)."""
+        return self(observation)[1]
+
+
+class ScoresCritic(nn.Module):
+    """The value of scoring a query's candidates so: the same whatever the candidates' order.
+
+    Only the order of the scores matters to a page, so each candidate's score is first made its
+    soft rank. A candidate then adds a polynomial in its soft rank whose coefficients come from
+    its features and its query: what it is worth on average, what it is worth higher up, and how
+    that bends. The polynomials cost next to nothing a page, because the coefficients are the same
+    for all pages of a query.
+
+    Parameters
+    ----------
+    features : (Q, N, F) float32
+    candidates : (Q, N) bool
+    hidden : int
+    sharpness : float
+        Of the soft rank; the higher, the closer to the rank, and the less a gradient reaches.
+    """
+
+    features: Tensor
+    candidates: Tensor
+    degree = 3
+
+    def __init__(
+        self,
+        features: NDArray[np.float32],
+        candidates: NDArray[np.bool_],
+        hidden: int = 64,
+        sharpness: float = 10.0,
+    ) -> None:
+        super().__init__()
+        self.sharpness = sharpness
+        self.register_buffer("features", tensor_of(features), persistent=False)
+        self.register_buffer("candidates", tensor_of(candidates), persistent=False)
+        self.encoder = nn.Sequential(
+            nn.Linear(features.shape[2], hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Tanh()
+        )
+        self.last = nn.Linear(hidden, self.degree)
+        self.own = nn.Embedding(len(features), self.degree * hidden)
+        self.own_value = nn.Embedding(len(features), 1)
+        for weight in (self.last.weight, self.own.weight, self.own_value.weight):
+            nn.init.zeros_(weight)
+
+    def coefficients(self, query: Tensor) -> Tensor:
+        """Return the polynomials (n, N, degree) of the candidates of queries (n,)."""
+        encodings = self.encoder(self.features.index_select(0, query))
+        own = self.own(query).reshape(len(query), -1, self.degree)
+        return self.last(encodings) + torch.bmm(encodings, own)
+
+    def forward(self, query: Tensor, scores: Tensor) -> Tensor:
+        """Return the values (n, 1) of ``scores`` (n, N) for queries (n,)."""
+        queries, row = torch.unique(query, return_inverse=True)
+        coefficients = self.coefficients(queries).index_select(0, row)
+        candidates = self.candidates.index_select(0, query)
+        rank = soft_rank(scores, candidates, self.sharpness)[..., None]
+        powers = torch.cat([rank**power for power in range(1, self.degree + 1)], dim=2)
+        parts = torch.where(candidates, (coefficients * powers).sum(dim=2), 0.0)
+        return parts.sum(dim=1, keepdim=True) + self.own_value(query)
+
+
+def soft_rank(scores: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
+    """Return the share of other candidates that score less, less one half, (n, N)."""
+    less = torch.sigmoid(sharpness * (scores[:, :, None] - scores[:, None, :]))
+    less = torch.where(candidates[:, None, :], less - 0.5, 0.0)
+    others = (candidates.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+    return less.sum(dim=2) / others
+
+
+def tensor_of(array: NDArray[np.generic]) -> Tensor:
+    """Return a tensor of an array, which may be read-only: nothing writes to it."""
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+def _masked_mean(encodings: Tensor, mask: Tensor) -> Tensor:
+    weight = mask.to(encodings.dtype)
+    total = torch.bmm(weight[:, None], encodings).squeeze(1)
+    return total / weight.sum(dim=1, keepdim=True).clamp(min=1.0)

@@ -1,0 +1,208 @@
+"""Policy gradient of Plackett-Luce rankings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import checks
+from ..data.ordering import order_by_keys
+from ..policies import Policy, Ranker
+from .bandit import Bandit
+from .base import register
+from .scorers import Scorer, Table
+from .task import Task
+
+_SPAN = 50.0  # of logits: exp(-50) is never drawn, and its sums and quotients are exact
+
+
+@register("PolicyGradient")
+class PolicyGradient(Bandit):
+    """Plackett-Luce rankings, learned by REINFORCE (Williams 1992).
+
+    Learns logits whose Plackett-Luce distribution over rankings earns the highest reward. It
+    assumes nothing about the user: the whole reward of a page goes to the whole ranking, so it
+    also learns what cascade agents cannot, such as showing a satisfying document late.
+
+    Notes
+    -----
+    The gradient of the log-probability of the K documents shown is exact and in closed form
+    (``log_prob_gradient``), O(N) a page. Variance is reduced by a baseline, the running mean
+    reward of the query. A query's gradient is the sum over its pages of a batch, divided by the
+    root of their number: the noise is then the same however often it was asked, and Adam does
+    not take long steps on two pages. Steps shrink with 1/sqrt(1 + pages / slowing). The policy to
+    deploy is the most likely ranking, not the distribution.
+
+    With ``features`` a small network gives the logits, each candidate's in the context of the
+    others, and the same gradient is pushed back through it. Its weights are shared, so one query's
+    steps would harden another's ranking before it was explored: ``pull`` keeps the logits close
+    to each other, and the weights to deploy are averages over the last steps.
+    """
+
+    budget = 600_000
+    learned = ("mean_reward", "asked")
+
+    @dataclass(frozen=True)
+    class Settings:
+        """How to learn.
+
+        Attributes
+        ----------
+        features : bool
+            False: a table of logits by query and document. True: a network on the features.
+        rate : float, optional
+            Learning rate of the first steps; 0.05 for the table, 0.001 for the network.
+        pull : float, optional
+            How strongly logits are pulled to their query's mean (half its square is the penalty
+            a page, in units of reward); 0 for the table, 0.01 for the network.
+        slowing : int
+            Pages after which steps have shrunk by the root of two.
+        memory : int
+            Pages of a query over which its baseline averages.
+        hidden : int
+            Width of the network.
+        batch : int
+            Pages a step.
+        """
+
+        features: bool = False
+        rate: float | None = None
+        pull: float | None = None
+        slowing: int = 300_000
+        memory: int = 500
+        hidden: int = 64
+        batch: int = 512
+
+    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
+        super().__init__(task, seed, **settings)
+        self.rate = self._number("rate", 0.001 if self.settings.features else 0.05)
+        self.pull = self._number("pull", 0.01 if self.settings.features else 0.0)
+        self.slowing = checks.positive_integer(self.settings.slowing, "slowing")
+        self.memory = checks.positive_integer(self.settings.memory, "memory")
+        self.mean_reward = np.zeros(task.world.n_queries)
+        self.asked = np.zeros(task.world.n_queries)
+        self._scorer = self._make_scorer()
+
+    def _number(self, name: str, default: float) -> float:
+        value = getattr(self.settings, name)
+        number = default if value is None else float(checks.finite(value, name, 0))
+        if number < 0:
+            raise ValueError(f"{name} must be at least 0, not {number}")
+        return number
+
+    def _make_scorer(self) -> Scorer:
+        world = self.task.world
+        if not self.settings.features:
+            return Table(world)
+        if world.features is None:
+            raise ValueError("features=True needs a world with features; this one has none")
+        from .scoring_network import ScoringNetwork  # torch is slow to import, and needed only here
+
+        hidden = checks.positive_integer(self.settings.hidden, "hidden")
+        return ScoringNetwork(world, hidden, int(self.rng.integers(2**31)))
+
+    def _logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return logits (q, N): 0 for the highest, -inf for what is not a candidate."""
+        candidates = self.task.world.candidates[query]
+        logits = np.where(candidates, self._scorer.logits(query), -np.inf)
+        logits -= logits.max(axis=1, keepdims=True)
+        return np.where(candidates, np.maximum(logits, -_SPAN), -np.inf)
+
+    def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draw Plackett-Luce rankings, (n, min(K, N))."""
+        self._some, self._places = np.unique(query, return_inverse=True)
+        self._logits_of_some = self._logits(self._some)
+        self._weights = np.exp(self._logits_of_some)[self._places]
+        keys = self.rng.standard_exponential(self._weights.shape)
+        with np.errstate(divide="ignore"):
+            keys /= self._weights
+        ranking = order_by_keys(keys, self.task.slots)
+        length = self.task.world.n_candidates[query, None]
+        return np.where(np.arange(ranking.shape[1]) < length, ranking, -1)
+
+    def update(
+        self,
+        query: NDArray[np.int64],
+        ranking: NDArray[np.int64],
+        clicks: NDArray[np.bool_],
+        rewards: NDArray[np.float64],
+    ) -> None:
+        """Take one step along the gradients of the queries that were asked."""
+        some, places = self._some, self._places
+        # A query's first pages have no mean of their own yet.
+        baseline = np.where(self.asked > 0, self.mean_reward, rewards.mean())[query]
+        gradient = log_prob_gradient(self._weights, ranking) * (rewards - baseline)[:, None]
+        times = np.bincount(places)
+        n_docs = gradient.shape[1]
+        cells = (places[:, None] * n_docs + np.arange(n_docs)).reshape(-1)
+        sums = np.bincount(cells, weights=gradient.reshape(-1)).reshape(len(some), n_docs)
+        pulled = sums - self.pull * times[:, None] * self._above_mean()
+        step = self.rate / np.sqrt(1.0 + self.pages / self.slowing)
+        self._scorer.ascend(some, pulled / np.sqrt(times)[:, None], step)
+        earned = np.bincount(places, weights=rewards).astype(np.float64)
+        self._remember(some, earned, times)
+
+    def _above_mean(self) -> NDArray[np.float64]:
+        """Return how far the logits shown by lie above their query's mean, (q, N)."""
+        candidates = self.task.world.candidates[self._some]
+        logits = np.where(candidates, self._logits_of_some, 0.0)
+        mean = logits.sum(axis=1, keepdims=True) / candidates.sum(axis=1, keepdims=True)
+        return np.where(candidates, logits - mean, 0.0)
+
+    def _remember(
+        self, query: NDArray[np.int64], rewards: NDArray[np.float64], times: NDArray[np.int64]
+    ) -> None:
+        """Move the baselines of different queries (q,) by the sums of ``times`` new rewards."""
+        self.asked[query] += times
+        share = times / np.minimum(self.asked[query], np.maximum(self.memory, times))
+        self.mean_reward[query] += share * (rewards / times - self.mean_reward[query])
+
+    def policy(self) -> Policy:
+        """Return the ranking by logits."""
+        logits = self._scorer.final_logits(np.arange(self.task.world.n_queries))
+        return Ranker(logits, self.task.slots, world=self.task.world)
+
+    def state(self) -> dict[str, Any]:
+        """Return what learning goes on from."""
+        return super().state() | {"scorer": self._scorer.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from ``state``."""
+        super().restore(state)
+        self._scorer.restore(state["scorer"])
+
+
+def log_prob_gradient(
+    weights: NDArray[np.float64], ranking: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the gradient of the log-probability of Plackett-Luce rankings by the logits, (n, N).
+
+    Parameters
+    ----------
+    weights : (n, N)
+        Exponentials of the logits; 0 = not a candidate.
+    ranking : (n, K)
+        The documents shown, with trailing -1.
+
+    Notes
+    -----
+    Each place k shows its document with probability weight / remaining mass, so
+
+        gradient_i = 1{i is shown} - weight_i * sum over k up to i's place (or K) of 1/remaining_k.
+
+    The remaining masses are sums from the last place up, without a subtraction.
+    """
+    shown = ranking >= 0
+    # One more column, which empty slots (-1) read and write.
+    rest = np.pad(weights, ((0, 0), (0, 1)))
+    chosen = np.take_along_axis(rest, ranking, axis=1)
+    np.put_along_axis(rest, ranking, 0.0, axis=1)
+    ahead = np.concatenate([rest.sum(axis=1, keepdims=True), chosen[:, ::-1]], axis=1)
+    remaining = np.cumsum(ahead, axis=1)[:, :0:-1]
+    passed = np.cumsum(np.where(shown, 1.0, 0.0) / np.where(shown, remaining, 1.0), axis=1)
+    gradient = -rest * passed[:, -1:]
+    np.put_along_axis(gradient, ranking, 1.0 - chosen * passed, axis=1)
+    return gradient[:, :-1]

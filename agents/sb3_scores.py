@@ -1,0 +1,168 @@
+"""PPO and SAC of Stable-Baselines3, which score all candidates of a page at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..policies import Ranker
+from .base import register
+from .sb3_base import StableBaselinesAgent
+
+
+class _ScoresAgent(StableBaselinesAgent):
+    """Deploys the ranking by the network's mean scores."""
+
+    action = "scores"
+
+    def policy(self) -> Ranker:
+        """Return the deterministic ranking by mean scores."""
+        import torch
+
+        world = self.task.world
+        query = torch.arange(world.n_queries, dtype=torch.float32)[:, None]
+        with torch.no_grad():
+            scores = self._scorer().forward_actor(query).numpy().astype(np.float64)
+        return Ranker(scores, self.task.slots, world=world)
+
+    def _scorer(self) -> Any:
+        raise NotImplementedError
+
+
+@register("PPO")
+class PPOAgent(_ScoresAgent):
+    """Proximal policy optimisation of Gaussian scores around a permutation-equivariant scorer.
+
+    A page is one step, so there is no discounting and an advantage is the page's reward minus the
+    query's learned value. Deployed is the ranking by mean scores. Checkpoints go on exactly.
+    """
+
+    budget = 200_000
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Settings of :class:`PPOAgent`.
+
+        Attributes
+        ----------
+        num_envs : int
+            Pages shown at once.
+        steps : int
+            Batches of pages between updates.
+        batch_size : int
+            Pages of a gradient step.
+        epochs : int
+            Times that the pages between two updates are learned from.
+        learning_rate : float
+            Of Adam, at first.
+        half_life : float
+            Pages after which the learning rate is half of what it was at first, a third after
+            twice as many, and so on.
+        clip_range : float
+            How far the probability ratio counts.
+        spread : float
+            Standard deviation of the scores at first; it is learned.
+        hidden : int
+            Width of the network's layers.
+        """
+
+        num_envs: int = 256
+        steps: int = 8
+        batch_size: int = 2048
+        epochs: int = 4
+        learning_rate: float = 2e-3
+        half_life: float = 100_000.0
+        clip_range: float = 0.2
+        spread: float = 0.5
+        hidden: int = 64
+
+    def _make(self) -> Any:
+        from stable_baselines3 import PPO
+
+        from .sb3_policies import ScoresPolicy
+
+        own = self.settings
+        return PPO(
+            ScoresPolicy, self._env, learning_rate=self._rate(), n_steps=own.steps,
+            batch_size=own.batch_size, n_epochs=own.epochs, gamma=1.0, gae_lambda=1.0,
+            clip_range=own.clip_range, seed=self.seed, device="cpu",
+            policy_kwargs={"network": self._network, "log_std_init": float(np.log(own.spread))},
+        )  # fmt: skip
+
+    def _scorer(self) -> Any:
+        return self.model.policy.mlp_extractor
+
+
+@register("SAC")
+class SACAgent(_ScoresAgent):
+    """Soft actor-critic: scores that climb a learned value of (query, scores).
+
+    The critic pools encodings of the candidates with their soft ranks, so its gradient says which
+    candidates to move up. Deployed is the ranking by mean scores. Checkpoints hold the replay
+    buffer, which is small because observations are ids.
+    """
+
+    budget = 300_000
+
+    @dataclass(frozen=True)
+    class Settings:
+        """Settings of :class:`SACAgent`.
+
+        Attributes
+        ----------
+        num_envs : int
+            Pages shown at once.
+        gradient_steps : int
+            Between two batches of pages.
+        batch_size : int
+            Pages of a gradient step.
+        buffer_size : int
+            Pages that are replayed from.
+        learning_rate, half_life : float
+            As of PPO.
+        entropy : float
+            Weight of the entropy of the scores; the higher, the more is explored.
+        spread : float
+            Standard deviation of the scores (before they are squashed) at first; it is learned.
+        sharpness : float
+            Of the critic's soft ranks.
+        hidden : int
+            Width of the networks' layers.
+        """
+
+        num_envs: int = 256
+        gradient_steps: int = 1
+        batch_size: int = 1024
+        buffer_size: int = 100_000
+        learning_rate: float = 3e-3
+        half_life: float = 100_000.0
+        entropy: float = 0.03
+        spread: float = 0.5
+        sharpness: float = 5.0
+        hidden: int = 64
+
+    def _make(self) -> Any:
+        from stable_baselines3 import SAC
+
+        from .networks import ScoresCritic
+        from .sb3_policies import ScoresSACPolicy
+
+        own = self.settings
+
+        def critic() -> ScoresCritic:
+            return ScoresCritic(self._features, self._candidates, own.hidden, own.sharpness)
+
+        return SAC(
+            ScoresSACPolicy, self._env, learning_rate=self._rate(), buffer_size=own.buffer_size,
+            learning_starts=0, batch_size=own.batch_size, gamma=0.0,
+            gradient_steps=own.gradient_steps, ent_coef=own.entropy, seed=self.seed, device="cpu",
+            policy_kwargs={
+                "network": self._network, "critic": critic,
+                "log_std_init": float(np.log(own.spread)),
+            },
+        )  # fmt: skip
+
+    def _scorer(self) -> Any:
+        return self.model.policy.actor.network

@@ -1,0 +1,132 @@
+"""Train an agent inside a learned click model, or on the true user, with TensorBoard curves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from clickgym import agents, clickmodels, studies
+from clickgym.data.files import replaced
+from clickgym.evaluation.pictures import save_figure
+from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._runs import environment, user_named
+from clickgym.studies.fitted import FitCell, fitted_model
+from clickgym.studies.setting import user_of, world_of
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent; started again with the same options, go on from the last checkpoint."""
+
+    agent: str = option("PolicyGradient", "which agent")
+    env: str = option("clickgym/CoCM-mismatch-v0", "environment of the true user")
+    click_model: str = option(
+        "PBM", "train inside this: a model to fit, a saved one's path; empty: on the true user"
+    )
+    pages: int = option(0, "budget in result pages; 0: the agent's own")
+    seed: int = option(0, "seed of log, fit and agent")
+    setting: list[str] = option([""], "settings of the agent, as name=value")
+    logging: str = option("epsilon-oracle", "ranker whose stochastic variant logs, for the fit")
+    impressions: int = option(100_000, "impressions of that log; 80% to fit")
+    world: str = option("", "LETOR file; empty: the synthetic world")
+    queries: int = option(100, "queries; 0: all of the file")
+    docs: int = option(30, "candidates a query; 0: full lists")
+    world_seed: int = option(0, "seed of what is drawn of the world")
+    slots: int = option(10, "documents a page")
+    every: int = option(0, "pages from one measurement and checkpoint to the next; 0: a twentieth")
+    log_dir: str = option("runs/train", "folder for curves, checkpoints and the policy")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    settings = parse(Train, "train", arguments)
+    out = Path(settings.log_dir)
+    pages = settings.pages or agents.agent_class(settings.agent).budget
+    options = _options(settings.setting)
+    user = user_named(settings.env)
+    _check_settings(out, settings)
+    where = studies.WorldSetting.of(
+        settings.world, settings.queries, settings.docs, settings.world_seed
+    )
+    world, true = world_of(where), user_of(user, where)
+    inside = _inside(settings, user, where, out)
+    inside.check_world(world)
+    run = agents.TrainingRun(
+        settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
+        true, settings.every or None, out / "checkpoint.safetensors", **options,
+    )  # fmt: skip
+    with replaced(out / "settings.json") as temporary:
+        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    if run.agent.pages:
+        print(f"going on from page {run.agent.pages:,} of {pages:,}")
+    run.finish()
+    policy = run.agent.policy()
+    policy.save(out / "policy.safetensors")
+    history = [asdict(point) for point in run.history]
+    studies.save_rows(history, out / "history.parquet")
+    row = {"agent": settings.agent, "model": settings.click_model or "the true user",
+           "user": user, "seed": settings.seed, "history": history}  # fmt: skip
+    save_figure(studies.run_picture(row), out / "training.png")
+    last = history[-1]
+    print(
+        f"{settings.agent}, {run.agent.pages:,} pages: promised {last['promised']:.3f}, deployed "
+        f"{last['deployed']:.3f}, gap {last['gap']:.3f}, regret {last['regret']:.3f} clicks a page"
+    )
+    print(f"policy: {out / 'policy.safetensors'}   curves: tensorboard --logdir {out}")
+    return 0
+
+
+def _options(given: list[str]) -> dict[str, Any]:
+    """Return settings given as name=value; values are JSON where they can be."""
+    options: dict[str, Any] = {}
+    for item in filter(None, given):
+        name, equals, text = item.partition("=")
+        if not equals:
+            raise ValueError(f"--setting takes name=value, not {item!r}")
+        try:
+            options[name] = json.loads(text)
+        except json.JSONDecodeError:
+            options[name] = text
+    return options
+
+
+def _check_settings(out: Path, settings: Train) -> None:
+    """Raise where the folder holds a run with other options than the budget."""
+    path = out / "settings.json"
+    if not path.exists():
+        return
+    before, now = json.loads(path.read_text()), dataclasses.asdict(settings)
+    free = {"pages", "log_dir", "every"}  # a run may be taken further
+    changed = [name for name in now if name not in free and before.get(name) != now[name]]
+    if changed:
+        text = ", ".join(f"{name} was {before.get(name)!r}" for name in changed)
+        raise ValueError(f"{out} holds another run ({text}); give another --log-dir")
+
+
+def _inside(
+    settings: Train, user: str, where: studies.WorldSetting, out: Path
+) -> clickmodels.ClickModel:
+    """Return what the agent learns from: the true user, a saved model or one fitted now."""
+    if not settings.click_model:
+        return user_of(user, where)
+    if settings.click_model not in clickmodels.names():
+        if not Path(settings.click_model).is_file():
+            known = ", ".join(clickmodels.names())
+            raise ValueError(
+                f"click_model {settings.click_model!r} is neither a file nor one of {known}"
+            )
+        return clickmodels.ClickModel.load(settings.click_model)
+    return fitted_model(
+        FitCell(
+            user, settings.logging, settings.click_model, settings.seed, str(out), where,
+            settings.impressions, settings.slots,
+        )
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

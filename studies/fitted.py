@@ -1,0 +1,53 @@
+"""Click models fitted once a setting and kept as files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import clickmodels, evaluation
+from ..clickmodels.fitting import takes_parameters
+from .grid import Result, cell_key
+from .setting import WorldSetting, logs_of, world_of
+
+VERSION = "1"
+
+
+@dataclass(frozen=True)
+class FitCell:
+    """A click model and the log that it is fitted to; it is written to ``folder``."""
+
+    user: str
+    logging: str
+    model: str
+    seed: int
+    folder: str = field(metadata={"key": False})
+    world: WorldSetting = field(default_factory=WorldSetting)
+    impressions: int = 100_000
+    slots: int = 10
+    parameters: str = "table"
+
+    @property
+    def path(self) -> Path:
+        """Where the fitted model is."""
+        return Path(self.folder) / f"{cell_key(self, VERSION)}.safetensors"
+
+
+def fit_cell(cell: FitCell) -> Result:
+    """Fit the model and save it; return its perplexity on the log's test part."""
+    setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
+    train, validation, test = logs_of(*setting)
+    options: dict[str, Any] = {"validation": validation}
+    if takes_parameters(cell.model):
+        options["parameters"] = cell.parameters
+    model = clickmodels.fit(cell.model, train, world_of(cell.world), seed=cell.seed, **options)
+    model.save(cell.path)
+    return {"perplexity": evaluation.perplexity(model, test).mean}
+
+
+def fitted_model(cell: FitCell) -> clickmodels.ClickModel:
+    """Return the model of a cell: from its file, or fitted now."""
+    if not cell.path.exists():
+        fit_cell(cell)
+    return clickmodels.ClickModel.load(cell.path)

@@ -1,0 +1,233 @@
+"""``clickgym train``, ``deploy`` and ``compare``: what they write, and that they go on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clickgym import agents, clickmodels, data, evaluation, policies, studies
+from clickgym.agents.watch import TAGS
+from clickgym.scripts import main
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SMALL = ["--queries", "10", "--docs", "12", "--impressions", "2000", "--slots", "5"]
+OWN, SB3 = "PolicyGradient", "PPO"
+
+
+def small_world():
+    """What the options ``SMALL`` name."""
+    return data.synthetic_world(n_queries=10, n_docs=12)
+
+
+def curves(folder):
+    """Return the steps and values of every TensorBoard tag below a folder."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    found = {}
+    for path in Path(folder).rglob("events.out.tfevents.*"):
+        events = EventAccumulator(str(path))
+        events.Reload()
+        for tag in events.Tags()["scalars"]:
+            found.setdefault(tag, []).extend((e.step, e.value) for e in events.Scalars(tag))
+    return found
+
+
+@pytest.fixture(scope="module", params=[OWN, SB3])
+def trained(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    options = ["--agent", request.param, "--pages", "3000", "--every", "1000"]
+    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 0
+    return request.param, folder
+
+
+def test_training_writes_the_four_curves(trained):
+    _, folder = trained
+    found = curves(folder)
+    for tag in TAGS:
+        assert len({step for step, _ in found[tag]}) > 1, tag
+    gap = dict(found["curse/gap"])
+    promised, deployed = dict(found["curse/promised"]), dict(found["curse/deployed"])
+    for step, value in gap.items():
+        assert value == pytest.approx(promised[step] - deployed[step], abs=1e-5)
+
+
+def test_training_saves_a_policy_that_loads_as_data(trained):
+    _, folder = trained
+    policy = policies.Policy.load(folder / "policy.safetensors")
+    world = small_world()
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    last = studies.load_rows(folder / "history.parquet")[-1]
+    value = evaluation.value(policy, user, world)
+    assert value == pytest.approx(last["deployed"], abs=1e-6)
+    assert (folder / "training.png").read_bytes()[:8] == PNG
+
+
+def test_a_saved_policy_is_deployed(trained, capsys):
+    _, folder = trained
+    policy = ["--policy", str(folder / "policy.safetensors")]
+    world = ["--queries", "10", "--docs", "12"]
+    assert main(["deploy", *policy, *world, "--env", "clickgym/DBN-v0"]) == 0
+    assert "clicks a page on DBN" in capsys.readouterr().out
+    (model,) = (path for path in folder.glob("*.safetensors") if len(path.stem) == 24)
+    picture = folder / "report.png"
+    options = ["--click-model", str(model), "--plot", str(picture)]
+    assert main(["deploy", *policy, *world, *options]) == 0
+    assert "added_by_optimising" in capsys.readouterr().out
+    assert picture.read_bytes()[:8] == PNG
+
+
+def test_a_finished_run_is_not_trained_again(trained, capsys):
+    name, folder = trained
+    before = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
+    options = ["--agent", name, "--pages", "3000", "--every", "1000"]
+    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 0
+    assert "going on from page" in capsys.readouterr().out
+    after = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
+    assert after.tolist() == before.tolist()
+
+
+def test_a_folder_with_another_run_is_refused(trained, capsys):
+    name, folder = trained
+    options = ["--agent", name, "--seed", "7"]
+    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert "seed was 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--agent", "XYZ"], "unknown agent 'XYZ'"),
+        (["--env", "clickgym/XYZ-v0"], "'clickgym/XYZ-v0'"),
+        (["--click-model", "XYZ"], "neither a file nor one of"),
+        (["--setting", "batch"], "name=value"),
+        (["--setting", "nonsense=1"], "nonsense"),
+    ],
+)
+def test_bad_options_end_with_a_message_before_anything_is_written(
+    options, message, tmp_path, capsys
+):
+    folder = tmp_path / "new"
+    try:
+        code = main(["train", *SMALL, *options, "--log-dir", str(folder)])
+    except TypeError as error:
+        code, text = 1, str(error)
+    else:
+        text = capsys.readouterr().err
+    assert code == 1
+    assert message in text
+    assert not (folder / "settings.json").exists()
+
+
+@pytest.mark.parametrize("name", [OWN, SB3])
+def test_a_killed_training_ends_with_the_same_budget(name, tmp_path):
+    folder = tmp_path / "run"
+    command = [
+        sys.executable, "-m", "clickgym.scripts.train", *SMALL, "--agent", name,
+        "--pages", "40000", "--every", "2000", "--log-dir", str(folder),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (folder / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (folder / "policy.safetensors").exists()
+    again = subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
+    assert "going on from page" in again.stdout
+    pages = [row["pages"] for row in studies.load_rows(folder / "history.parquet")]
+    assert pages[0] == 0
+    assert pages == sorted(set(pages))
+    assert 40_000 <= pages[-1] < 45_000
+
+
+def test_a_zip_needs_trust(tmp_path, capsys):
+    from stable_baselines3 import PPO
+
+    world = small_world()
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    task = agents.Task(world, user, 5, "clicks", False)
+    env = agents.as_vec_env(task.vector_env(8, "scores", "features"))
+    path = tmp_path / "agent.zip"
+    PPO("MlpPolicy", env, n_steps=4, batch_size=32, n_epochs=1).learn(32).save(path)
+    options = ["deploy", "--policy", str(path), "--queries", "10", "--docs", "12", "--slots", "5"]
+    assert main(options) == 1
+    assert "--trust" in capsys.readouterr().err
+    assert main([*options, "--trust"]) == 0
+    assert "clicks a page on CoCM-mismatch (exact)" in capsys.readouterr().out
+
+
+COMPARE = [
+    "compare", *SMALL, "--agents", OWN, "CascadeUCB1", "--models", "PBM", "true user",
+    "--user", "DBN", "CoCM", "--seeds", "2", "--pages", "2000",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    assert main([*COMPARE, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_compare_has_a_row_for_every_combination(compared):
+    rows = studies.load_rows(compared / "rows.parquet")
+    assert len({(r["agent"], r["model"], r["user"], r["seed"]) for r in rows}) == len(rows) == 16
+    for row in rows:
+        assert row["gap"] == pytest.approx(row["promised"] - row["deployed"])
+        if row["model"] == "true user":
+            assert row["gap"] == pytest.approx(0.0, abs=1e-9)
+    history = studies.load_rows(compared / "history.parquet")
+    assert {row["pages"] for row in history} >= {0}
+
+
+def test_compare_draws_and_writes_for_people(compared):
+    names = ("heat-map.png", "parting.png", "training-DBN.png", "training-CoCM.png")
+    for name in names:
+        assert (compared / name).read_bytes()[:8] == PNG
+    text = (compared / "tables.md").read_text()
+    assert "CascadeUCB1 in PBM" in text
+    assert "±" in text
+    assert json.loads((compared / "settings.json").read_text())["seeds"] == 2
+
+
+def test_compare_killed_and_started_again_has_the_same_table(compared, tmp_path):
+    folder = tmp_path / "again"
+    command = [sys.executable, "-m", "clickgym.scripts.compare", *COMPARE[1:], "--out", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert not (folder / "rows.parquet").exists()
+    subprocess.run(command, check=True, capture_output=True, timeout=240)
+    assert studies.load_rows(folder / "rows.parquet") == studies.load_rows(
+        compared / "rows.parquet"
+    )
+
+
+def test_models_are_fitted_once_for_all_agents(compared):
+    assert len(list((compared / "models").glob("*.safetensors"))) == 4
+
+
+def test_the_fall_of_a_run_is_found():
+    def run(promised, deployed):
+        points = zip(promised, deployed, strict=True)
+        return {"history": [{"promised": p, "deployed": d} for p, d in points]}
+
+    assert studies.parting(run([1, 2, 3], [1.0, 2.0, 1.5])) == 0.5
+    assert studies.parting(run([1, 2, 3], [1.0, 2.0, 3.0])) == 0.0
+    assert studies.parting(run([1, 3, 2], [1.0, 2.0, 1.5])) == 0.0
+
+
+def test_compare_refuses_unknown_names(tmp_path, capsys):
+    for flag in ("--agents", "--models", "--user"):
+        assert main(["compare", flag, "XYZ", "--out", str(tmp_path / "new")]) == 1
+        assert "'XYZ'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,388 @@
+"""The Stable-Baselines3 agents: networks, learning, checkpoints, and what they deploy."""
+
+from __future__ import annotations
+
+import itertools
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from conftest import SLOTS, small_world
+
+from clickgym import agents, clickmodels, data, evaluation, policies
+from clickgym.agents.checkpoints import load_checkpoint, save_checkpoint
+from clickgym.policies import Policy, Ranker
+
+pytest.importorskip("stable_baselines3", reason="needs pip install 'clickgym[agents]'")
+pytest.importorskip("sb3_contrib", reason="needs pip install 'clickgym[agents]'")
+
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import A2C, PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from clickgym.agents.networks import CandidateScorer, ScoresCritic
+from clickgym.agents.slot_policy import SlotPolicy
+
+NAMES = ("PPO", "SAC", "MaskablePPO", "DQN")
+QUICK = {  # few pages at once, so that a tiny budget makes several updates
+    "PPO": {"num_envs": 16, "steps": 2, "batch_size": 16, "hidden": 8},
+    "SAC": {"num_envs": 16, "batch_size": 16, "buffer_size": 200, "hidden": 8},
+    "MaskablePPO": {"num_envs": 16, "steps": 1, "batch_size": 32, "hidden": 8},
+    "DQN": {"num_envs": 16, "batch_size": 32, "buffer_pages": 200, "hidden": 8},
+}
+PAGES = 200
+WORLD = small_world(short=True)
+every_agent = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks are slower, and their sums less repeatable, on several threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def make(world=WORLD, **settings):
+    return gym.make("clickgym/DBN-v0", world=world, slots=SLOTS, **settings)
+
+
+def learned(name, pages=PAGES, seed=0, world=WORLD, **settings):
+    agent = agents.agent_class(name)(
+        agents.Task.of(make(world)), seed, **{**QUICK[name], **settings}
+    )
+    agent.learn(pages)
+    return agent
+
+
+def numbers(policy):
+    """All that a policy is made of."""
+    return [np.asarray(value, dtype=float) for value in policy.state().values()]
+
+
+def parameters(agent):
+    return {key: value.numpy() for key, value in agent.model.policy.state_dict().items()}
+
+
+def same_parameters(one, other):
+    one, other = parameters(one), parameters(other)
+    return all(np.array_equal(one[key], other[key]) for key in one)
+
+
+# Networks
+
+
+def page(rng, n=3, n_docs=6):
+    features = torch.from_numpy(rng.normal(size=(n, n_docs, 4)).astype(np.float32))
+    free = torch.from_numpy(rng.random((n, n_docs)) < 0.7)
+    placed = torch.from_numpy(rng.random((n, n_docs)) < 0.5) & ~free
+    return features, torch.arange(n), free, placed, placed.sum(dim=1) / n_docs
+
+
+def scorer():
+    torch.manual_seed(0)
+    network = CandidateScorer(4, 3, 16)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return network
+
+
+def test_permuting_candidates_permutes_their_scores(rng):
+    features, query, free, placed, filled = page(rng)
+    order = torch.from_numpy(rng.permutation(6))
+    permuted = features[:, order], query, free[:, order], placed[:, order], filled
+    scores = scorer()(features, query, free, placed, filled)
+    torch.testing.assert_close(scorer()(*permuted), scores[:, order])
+
+
+def test_scores_depend_on_the_other_candidates(rng):
+    features, query, free, placed, filled = page(rng)
+    free[:], changed = True, features.clone()
+    changed[:, 0] += 1.0
+    one, other = (scorer()(part, query, free, placed, filled) for part in (features, changed))
+    assert (one[:, 1:] != other[:, 1:]).any(dim=1).all()
+
+
+def test_what_is_neither_free_nor_placed_does_not_count(rng):
+    features, query, free, placed, filled = page(rng)
+    free[:, 0] = placed[:, 0] = False
+    changed = features.clone()
+    changed[:, 0] = 9.0
+    one, other = (scorer()(part, query, free, placed, filled) for part in (features, changed))
+    torch.testing.assert_close(one[:, 1:], other[:, 1:])
+
+
+def test_permuting_candidates_leaves_the_critic_of_scores_alone(rng):
+    features = rng.normal(size=(3, 6, 4)).astype(np.float32)
+    candidates, order = rng.random((3, 6)) < 0.8, rng.permutation(6)
+    scores = torch.from_numpy(rng.normal(size=(3, 6)).astype(np.float32))
+    values = []
+    for part in (np.arange(6), order):
+        torch.manual_seed(0)
+        critic = ScoresCritic(features[:, part], candidates[:, part], 8)
+        for parameter in critic.parameters():
+            torch.nn.init.normal_(parameter)
+        values.append(critic(torch.arange(3), scores[:, part]))
+    torch.testing.assert_close(*values)
+
+
+# Learning
+
+
+@every_agent
+def test_the_same_seed_gives_the_same_policy(name):
+    one, other = learned(name), learned(name)
+    assert same_parameters(one, other)
+    for left, right in zip(numbers(one.policy()), numbers(other.policy()), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+@every_agent
+def test_different_seeds_differ(name):
+    assert not same_parameters(learned(name), learned(name, seed=1))
+
+
+@every_agent
+def test_global_generators_are_given_back(name):
+    torch.manual_seed(7)
+    np.random.seed(7)  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    learned(name)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    np.testing.assert_array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+@every_agent
+def test_pages_end_within_a_rollout_of_the_budget(name):
+    assert PAGES <= learned(name).pages <= PAGES + 16 * 2 * SLOTS
+
+
+@every_agent
+def test_short_lists_make_short_pages(name):
+    ranking = learned(name).policy().greedy(np.arange(WORLD.n_queries))
+    lengths = np.minimum(SLOTS, WORLD.n_candidates)
+    np.testing.assert_array_equal((ranking >= 0).sum(axis=1), lengths)
+
+
+@every_agent
+def test_learning_goes_on_from_a_checkpoint(name, tmp_path):
+    world = small_world()  # no short lists, so that no page is half filled
+    whole = learned(name, PAGES, world=world)
+    save_checkpoint(whole, tmp_path / "agent")
+    resumed = agents.agent_class(name)(agents.Task.of(make(world)), 0, **QUICK[name])
+    load_checkpoint(resumed, tmp_path / "agent")
+    assert resumed.pages == whole.pages
+    whole.learn(2 * PAGES)
+    resumed.learn(2 * PAGES)
+    assert same_parameters(whole, resumed)
+
+
+@every_agent
+def test_train_takes_the_name(name):
+    policy = agents.train(name, make(), PAGES, **QUICK[name])
+    policy.check_world(WORLD)
+
+
+def test_a_world_without_features_can_be_learned_in():
+    world = data.World(WORLD.relevance, candidates=WORLD.candidates)
+    env = make(world, observation="ids")
+    agents.train("PPO", env, PAGES, **QUICK["PPO"]).check_world(world)
+
+
+def share_of_gap(name, seed=0):
+    """How much of the way from random to the best an agent comes with its budget."""
+    world = data.synthetic_world(n_queries=20, n_docs=10)
+    env = gym.make("clickgym/DBN-v0", world=world, slots=10)
+    user = env.unwrapped.model
+    policy = agents.train(name, env, agents.agent_class(name).budget, seed)
+    lowest = evaluation.value(policies.Uniform(world), user, world).value
+    best = world.query_probs @ evaluation.best_policy(user, world, 10).found.values
+    return (evaluation.value(policy, user, world).value - lowest) / (best - lowest)
+
+
+def test_ppo_learns_within_its_budget():
+    assert share_of_gap("PPO") > 0.85
+
+
+@pytest.mark.slow  # half a minute
+def test_sac_learns_within_its_budget():
+    assert share_of_gap("SAC") > 0.85
+
+
+# SlotPolicy
+
+
+def slot_agent():
+    return learned("MaskablePPO", learning_rate=0.05)
+
+
+def test_slot_probabilities_sum_to_one():
+    policy = slot_agent().policy()
+    for query in range(WORLD.n_queries):
+        documents = np.flatnonzero(WORLD.candidates[query])
+        length = min(SLOTS, len(documents))
+        pages = np.array(list(itertools.permutations(documents, length)))
+        pages = np.pad(pages, ((0, 0), (0, SLOTS - length)), constant_values=-1)
+        logs = policy.log_prob(np.full(len(pages), query), pages)
+        assert np.exp(logs).sum() == pytest.approx(1.0)
+
+
+def test_slot_probabilities_are_the_models():
+    agent = slot_agent()
+    policy, rng = agent.policy(), np.random.default_rng(0)
+    query = rng.integers(WORLD.n_queries, size=50)
+    ranking, log_prob = policy.draw(query, rng)
+    expected = np.zeros(50)
+    placed = np.zeros((50, WORLD.n_docs))
+    for slot in range(SLOTS):
+        live = ranking[:, slot] >= 0
+        masks = WORLD.candidates[query] & (placed == 0)
+        masks[~live] = True
+        seen = torch.from_numpy(np.column_stack([query, placed]).astype(np.float32))
+        actions = torch.from_numpy(np.maximum(ranking[:, slot], 0))
+        with torch.no_grad():
+            logs = agent.model.policy.evaluate_actions(seen, actions, masks)[1].numpy()
+        expected += np.where(live, logs, 0.0)
+        placed[live, ranking[live, slot]] = slot + 1
+    np.testing.assert_allclose(log_prob, expected, atol=1e-4)
+    np.testing.assert_allclose(policy.log_prob(query, ranking), log_prob)
+
+
+def test_greedy_slots_are_the_models():
+    agent = slot_agent()
+    env = agents.Task.of(make()).vector_env(WORLD.n_queries, "slots", "ids")
+    seen, _ = env.reset(seed=0, options={"query": np.arange(WORLD.n_queries)})
+    first = agent.model.predict(
+        seen.astype(np.float32), deterministic=True, action_masks=env.action_masks()
+    )[0]
+    np.testing.assert_array_equal(agent.policy().greedy(np.arange(WORLD.n_queries))[:, 0], first)
+
+
+def test_repeats_and_non_candidates_are_never_drawn():
+    policy = slot_agent().policy()
+    assert policy.log_prob([0], [[0] * SLOTS])[0] == -np.inf
+
+
+def test_a_slot_policy_survives_saving(tmp_path):
+    policy = slot_agent().policy()
+    policy.save(tmp_path / "policy")
+    loaded = Policy.load(tmp_path / "policy")
+    query = np.arange(WORLD.n_queries)
+    ranking = policy.greedy(query)
+    assert isinstance(loaded, SlotPolicy)
+    np.testing.assert_array_equal(loaded.log_prob(query, ranking), policy.log_prob(query, ranking))
+
+
+def test_draws_have_the_probabilities_of_a_slot_policy():
+    policy, rng = slot_agent().policy(), np.random.default_rng(0)
+    drawn = policy.sample(np.zeros(20_000, dtype=int), rng)
+    pages, counts = np.unique(drawn, axis=0, return_counts=True)
+    probs = np.exp(policy.log_prob(np.zeros(len(pages), dtype=int), pages))
+    spread = np.sqrt(probs * (1 - probs) / 20_000)
+    assert (np.abs(counts / 20_000 - probs) < 5 * spread + 1e-4).all()
+
+
+# What a model of one's own deploys
+
+
+def own_model(action, observation, cls=PPO, **settings):
+    env = DummyVecEnv(
+        [lambda: make(action=action, observation=observation, **settings) for _ in range(2)]
+    )
+    kind = "MultiInputPolicy" if observation == "both" else "MlpPolicy"
+    return cls(kind, env, n_steps=8, batch_size=16, seed=0, device="cpu")
+
+
+@pytest.mark.parametrize("observation", ["features", "ids", "both"])
+@pytest.mark.parametrize("action", ["scores", "ranking", "slots"])
+def test_any_view_can_be_deployed(action, observation):
+    model = own_model(action, observation, invalid="repair").learn(16)
+    policy = agents.deployed_policy(model, agents.Task.of(make()))
+    policy.check_world(WORLD)
+    ranking = policy.greedy(np.arange(WORLD.n_queries))
+    lengths = np.minimum(SLOTS, WORLD.n_candidates)
+    np.testing.assert_array_equal((ranking >= 0).sum(axis=1), lengths)
+
+
+@pytest.mark.parametrize("action", ["scores", "slots"])
+def test_the_deployed_ranking_is_the_models(action):
+    world = small_world()
+    env = make(world, action=action)
+    model = A2C("MlpPolicy", env, seed=0, device="cpu").learn(50)
+    policy = agents.deployed_policy(model, agents.Task.of(env))
+    for query in range(world.n_queries):
+        seen, info = env.reset(seed=0, options={"query": query})
+        done = False
+        while not done:
+            action_taken = model.predict(seen, deterministic=True)[0]
+            seen, _, done, _, info = env.step(action_taken)
+        np.testing.assert_array_equal(policy.greedy([query])[0], info["ranking"])
+
+
+def test_a_masked_model_of_ones_own_can_be_deployed():
+    model = own_model("slots", "features", MaskablePPO).learn(16)
+    policy = agents.deployed_policy(model, agents.Task.of(make()))
+    assert isinstance(policy, Ranker)
+
+
+def test_normalised_observations_are_honoured():
+    env = VecNormalize(DummyVecEnv([make]))
+    model = PPO("MlpPolicy", env, n_steps=32, batch_size=32, seed=0, device="cpu").learn(64)
+    task = agents.Task.of(make())
+    scores = agents.deployed_policy(model, task).rankings
+    features, _ = task.vector_env(WORLD.n_queries, "scores", "features").reset(
+        seed=0, options={"query": np.arange(WORLD.n_queries)}
+    )
+    by_hand = model.predict(env.normalize_obs(features), deterministic=True)[0]
+    expected = Ranker(by_hand, SLOTS, world=WORLD)
+    np.testing.assert_array_equal(scores, expected.rankings)
+
+
+@pytest.mark.parametrize("name", ["PPO", "MaskablePPO"])
+def test_the_models_of_agents_deploy_what_the_agents_do(name):
+    agent = learned(name)
+    policy = agents.deployed_policy(agent.model, agent.task)
+    assert type(policy) is type(agent.policy())
+    query = np.arange(WORLD.n_queries)
+    np.testing.assert_array_equal(policy.greedy(query), agent.policy().greedy(query))
+
+
+# The callback
+
+
+def test_the_callback_writes_the_curse(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    model = own_model("scores", "features")
+    user = clickmodels.true_user("CoCM", WORLD)
+    model.learn(64, callback=agents.CurseCallback(user=user, every=32, log_dir=tmp_path))
+    found = accumulator.EventAccumulator(str(tmp_path)).Reload()
+    tags = {"curse/promised", "curse/deployed", "curse/gap", "curse/regret"}
+    assert tags <= set(found.Tags()["scalars"])
+    for tag in tags:
+        assert [event.step for event in found.Scalars(tag)] == [0, 32, 64]
+
+
+def test_the_callback_counts_pages_of_slots():
+    callback = agents.CurseCallback(every=4)
+    own_model("slots", "ids").learn(64, callback=callback)
+    assert callback.pages == callback.history[-1].pages
+    assert 64 // SLOTS <= callback.pages <= 64
+
+
+def test_the_callback_works_with_a_native_batch():
+    env = gym.make_vec(
+        "clickgym/DBN-v0", num_envs=4, vectorization_mode="vector_entry_point", world=WORLD,
+        slots=SLOTS,
+    )  # fmt: skip
+    callback = agents.CurseCallback(user=make(), every=16)
+    PPO("MlpPolicy", agents.as_vec_env(env), n_steps=8, batch_size=32, device="cpu").learn(
+        32, callback=callback
+    )
+    assert [found.gap for found in callback.history] == pytest.approx([0.0] * 3)
