@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 TAGS = ("curse/promised", "curse/deployed", "curse/gap", "curse/regret")
-_SAMPLES = 2_000  # rankings of a stochastic policy at each measurement
+_SAMPLES, _EXPENSIVE_SAMPLES = 2_000, 500  # rankings of a stochastic policy at a measurement
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class CurseWatch:
     def measure(self, policy: Policy, pages: int) -> Measurement:
         """Measure ``policy`` after ``pages`` pages and write what was found."""
         models = (self.model,) if self.user is None else (self.model, self.user)
-        shown, (scores, exact) = pages_and_scores(policy, models, self.world, _SAMPLES, self.seed)
+        cheap = all(model.cheap_scores for model in models)
+        samples = _SAMPLES if cheap else _EXPENSIVE_SAMPLES
+        shown, (scores, exact) = pages_and_scores(policy, models, self.world, samples, self.seed)
         values = [
             shown.estimate(part, sure).value for part, sure in zip(scores, exact, strict=True)
         ]

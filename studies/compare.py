@@ -24,7 +24,7 @@ from .setting import (
 
 VERSION = "1"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
-_SAMPLES = 5_000
+_SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
 SMALL = WorldSetting(n_queries=100, n_docs=30)
 
 
@@ -49,8 +49,9 @@ def compare_cell(cell: CompareCell) -> Result:
     )
     run.finish()
     logging = logging_of(fit.logging, fit.world, fit.slots)
+    samples = _SAMPLES if inside.cheap_scores else _EXPENSIVE_SAMPLES
     report = evaluation.curse(
-        run.agent.policy(), inside, user, world, logging, _SAMPLES, fit.seed
+        run.agent.policy(), inside, user, world, logging, samples, fit.seed
     )
     return {
         **{name: number.value for name, number in report.numbers().items()},
