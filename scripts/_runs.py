@@ -1,9 +1,26 @@
-"""What training and deploying share: the environment named on the command line."""
+"""What studies and training share: worlds and environments named on the command line."""
 
 from __future__ import annotations
 
-from clickgym import clickmodels, data, envs
+from dataclasses import dataclass
+
+from clickgym import clickmodels, data, envs, studies
 from clickgym.envs.registration import LEARNED, NAMESPACE
+from clickgym.scripts._arguments import option
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """The options that name a world."""
+
+    world: str = option("", "LETOR file; empty: the synthetic world")
+    queries: int = option(100, "queries; 0: all of the file")
+    docs: int = option(30, "candidates a query; 0: full lists")
+    world_seed: int = option(0, "seed of what is drawn of the world")
+
+    def world_setting(self) -> studies.WorldSetting:
+        """Return the world's setting; an error if there is no such file."""
+        return studies.WorldSetting.of(self.world, self.queries, self.docs, self.world_seed)
 
 
 def user_named(env_id: str) -> str:

@@ -13,10 +13,11 @@ from clickgym import agents, studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._runs import WorldOptions
 
 
 @dataclass(frozen=True)
-class Compare:
+class Compare(WorldOptions):
     """Train every agent inside every model for every user and seed; tables, heat map, curves."""
 
     agents: list[str] = option(list(agents.names()), "agents")
@@ -29,10 +30,6 @@ class Compare:
     budget: list[str] = option([""], "other budgets for some agents, as name=pages")
     logging: str = option("epsilon-oracle", "ranker whose stochastic variant logs")
     impressions: int = option(100_000, "impressions of a log; 80% to fit")
-    world: str = option("", "LETOR file; empty: the synthetic world")
-    queries: int = option(100, "queries; 0: all of the file")
-    docs: int = option(30, "candidates a query; 0: full lists")
-    world_seed: int = option(0, "seed of what is drawn of the world")
     slots: int = option(10, "documents a page")
     jobs: int = option(1, "processes")
     retry_failed: bool = option(False, "try again what failed before")
@@ -46,9 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Compare, "compare", arguments)
     start = time.perf_counter()
     out = Path(settings.out)
-    world = studies.WorldSetting.of(
-        settings.world, settings.queries, settings.docs, settings.world_seed
-    )
+    world = settings.world_setting()
     names, models, users = (
         list(dict.fromkeys(given)) for given in (settings.agents, settings.models, settings.user)
     )

@@ -13,20 +13,18 @@ from clickgym import studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._runs import WorldOptions
 
 
 @dataclass(frozen=True)
-class Curse:
+class Curse(WorldOptions):
     """Collect logs, fit click models, deploy their Top-Down and Max-Reward policies."""
 
     user: list[str] = option(["CoCM-mismatch"], "true users")
     logging: list[str] = option(["epsilon-oracle"], "rankers whose stochastic variants log")
     models: list[str] = option(["PBM", "UBM", "DBN", "NCM"], "click models")
     seeds: int = option(3, "seeds; each draws a log and an initialisation")
-    world: str = option("", "LETOR file; empty: the synthetic world")
     queries: int = option(1000, "queries; 0: all of the file")
-    docs: int = option(30, "candidates a query; 0: full lists")
-    world_seed: int = option(0, "seed of what is drawn of the world")
     impressions: int = option(100_000, "impressions of a log; 80% to fit")
     slots: int = option(10, "documents a page")
     parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
@@ -45,9 +43,7 @@ def run(settings: Curse, command: str) -> bool:
 
     start = time.perf_counter()
     out = Path(settings.out)
-    world = studies.WorldSetting.of(
-        settings.world, settings.queries, settings.docs, settings.world_seed
-    )
+    world = settings.world_setting()
     users, loggings, models = (
         list(dict.fromkeys(names)) for names in (settings.user, settings.logging, settings.models)
     )

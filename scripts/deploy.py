@@ -7,26 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clickgym import agents, clickmodels, evaluation, policies, studies
+from clickgym import agents, clickmodels, evaluation, policies
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import environment, user_named
+from clickgym.scripts._runs import WorldOptions, environment, user_named
 from clickgym.studies.setting import logging_of, user_of, world_of
 
 ALGORITHMS = ("PPO", "A2C", "SAC", "TD3", "DDPG", "DQN", "MaskablePPO")
 
 
 @dataclass(frozen=True)
-class Deploy:
+class Deploy(WorldOptions):
     """Print a policy's value on a true user and, with a click model, the curse report."""
 
     policy: str = option("runs/train/policy.safetensors", "saved policy, or Stable-Baselines3 zip")
     env: str = option("clickgym/CoCM-mismatch-v0", "environment of the true user")
     click_model: str = option("", "saved model that the policy was made inside: adds the report")
     logging: str = option("epsilon-oracle", "ranker whose stochastic variant logged")
-    world: str = option("", "LETOR file; empty: the synthetic world")
-    queries: int = option(100, "queries; 0: all of the file")
-    docs: int = option(30, "candidates a query; 0: full lists")
-    world_seed: int = option(0, "seed of what is drawn of the world")
     slots: int = option(10, "documents a page, for a Stable-Baselines3 zip")
     samples: int = option(20_000, "rankings to draw of a stochastic policy")
     seed: int = option(0, "seed of what is drawn")
@@ -39,9 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     settings = parse(Deploy, "deploy", arguments)
     user = user_named(settings.env)
-    where = studies.WorldSetting.of(
-        settings.world, settings.queries, settings.docs, settings.world_seed
-    )
+    where = settings.world_setting()
     world, true = world_of(where), user_of(user, where)
     policy = _policy(settings, world, true)
     if not settings.click_model:

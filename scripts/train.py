@@ -13,13 +13,13 @@ from clickgym import agents, clickmodels, studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import environment, user_named
+from clickgym.scripts._runs import WorldOptions, environment, user_named
 from clickgym.studies.fitted import FitCell, fitted_model
 from clickgym.studies.setting import user_of, world_of
 
 
 @dataclass(frozen=True)
-class Train:
+class Train(WorldOptions):
     """Train an agent; started again with the same options, go on from the last checkpoint."""
 
     agent: str = option("PolicyGradient", "which agent")
@@ -32,10 +32,6 @@ class Train:
     setting: list[str] = option([""], "settings of the agent, as name=value")
     logging: str = option("epsilon-oracle", "ranker whose stochastic variant logs, for the fit")
     impressions: int = option(100_000, "impressions of that log; 80% to fit")
-    world: str = option("", "LETOR file; empty: the synthetic world")
-    queries: int = option(100, "queries; 0: all of the file")
-    docs: int = option(30, "candidates a query; 0: full lists")
-    world_seed: int = option(0, "seed of what is drawn of the world")
     slots: int = option(10, "documents a page")
     every: int = option(0, "pages from one measurement and checkpoint to the next; 0: a twentieth")
     log_dir: str = option("runs/train", "folder for curves, checkpoints and the policy")
@@ -49,9 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(settings.setting)
     user = user_named(settings.env)
     _check_settings(out, settings)
-    where = studies.WorldSetting.of(
-        settings.world, settings.queries, settings.docs, settings.world_seed
-    )
+    where = settings.world_setting()
     world, true = world_of(where), user_of(user, where)
     inside = _inside(settings, user, where, out)
     inside.check_world(world)
