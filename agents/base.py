@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from ..clickmodels.registry import same_class
 from ..data import checks
 from ..policies import Policy
 from .task import Task
@@ -65,11 +66,19 @@ class Agent:
         """Take over a ``state``; ``pages`` is restored by the caller."""
         raise NotImplementedError(f"{type(self).__name__} has no checkpoints")
 
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether learning can be taken up again."""
+        return type(self).state is not Agent.state
+
 
 def register(name: str) -> Callable[[Class], Class]:
     """Register an agent class under ``name``, so that ``agents.train`` takes it."""
 
     def decorate(cls: Class) -> Class:
+        known = _CLASSES.get(name)
+        if known is not None and not same_class(known, cls):
+            raise ValueError(f"the name {name!r} is taken by {known.__module__}.{known.__name__}")
         cls.name = name
         _CLASSES[name] = cls
         return cls

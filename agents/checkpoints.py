@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..clickmodels import ClickModel, NotCapable
 from ..data.arrays import load_arrays, save_arrays
 from .base import Agent
 from .watch import Measurement
@@ -22,8 +24,7 @@ def save_checkpoint(
     """Write all that an agent's learning goes on from, and what was measured, atomically."""
     arrays: dict[str, np.ndarray] = {}
     header = {
-        "name": agent.name,
-        "seed": agent.seed,
+        **_setup(agent),
         "pages": agent.pages,
         "fingerprint": agent.task.world.fingerprint,
         "history": [asdict(point) for point in history],
@@ -35,16 +36,43 @@ def save_checkpoint(
 def load_checkpoint(agent: Agent, path: str | os.PathLike[str]) -> list[Measurement]:
     """Give ``agent`` what ``save_checkpoint`` wrote, and return what was measured.
 
-    A checkpoint of another agent, seed or world is an error.
+    A checkpoint of another agent, seed, settings, page, click model or world is an error.
     """
     header, arrays = load_arrays(path, _KIND)
-    for name, own in (("name", agent.name), ("seed", agent.seed)):
+    for name, own in _setup(agent).items():
         if header[name] != own:
             raise ValueError(f"{path}: is a checkpoint with {name} {header[name]}, not {own}")
     agent.task.world.check_fingerprint(header["fingerprint"], f"{path}")
     agent.restore(_with_arrays(header["state"], arrays))
     agent.pages = int(header["pages"])
     return [Measurement(**point) for point in header["history"]]
+
+
+def _setup(agent: Agent) -> dict[str, Any]:
+    """Return what must be the same for learning to go on."""
+    return {
+        "name": agent.name,
+        "seed": agent.seed,
+        "settings": asdict(agent.settings),
+        "slots": agent.task.slots,
+        "reward": agent.task.reward,
+        "click model": _digest(agent.task.model),
+    }
+
+
+def _digest(model: ClickModel) -> str:
+    """Return a short hash of a model's name and parameters."""
+    try:
+        state = model.state()
+    except NotCapable:  # one's own, without a state: its name is all there is
+        state = {}
+    digest = hashlib.sha256(model.name.encode())
+    for name in sorted(state):
+        value = state[name]
+        digest.update(name.encode())
+        is_array = isinstance(value, np.ndarray)
+        digest.update(value.tobytes() if is_array else repr(value).encode())
+    return digest.hexdigest()[:16]
 
 
 def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -63,6 +63,11 @@ def _batches(model: Any, task: Task) -> Iterator[tuple[NDArray[np.int64], Rankin
     """Yield queries, the environments that show them, and the observations, as ``model`` saw."""
     space = model.observation_space
     by_id = isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)) or _is_ids(space)
+    if _is_ids(space) and space.shape[0] not in (1, 1 + task.world.n_docs):
+        raise ValueError(
+            f"the model was trained on observations of shape {space.shape}, which no clickgym "
+            "environment gives: a wrapper changed them, so write its policy as a Ranker of scores"
+        )
     observation = "both" if isinstance(space, spaces.Dict) else "ids" if by_id else "features"
     queries = np.flatnonzero(task.world.candidates.any(axis=1))
     for start in range(0, len(queries), _ROWS):

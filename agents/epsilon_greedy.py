@@ -79,7 +79,6 @@ class EpsilonGreedy(Bandit):
         self.features = _within_queries(task.world)
         width = self.features.shape[2] + task.slots
         self.gram, self.moments = np.zeros((width, width)), np.zeros(width)
-        self._scores: NDArray[np.float64] | None = None
 
     @property
     def epsilon(self) -> float:
@@ -88,19 +87,19 @@ class EpsilonGreedy(Bandit):
         decayed = settings.epsilon / (1 + self.pages / settings.halving)
         return float(max(settings.epsilon_last, decayed))
 
-    def scores(self) -> NDArray[np.float64]:
-        """Return the features' part of the regression, (Q, N); solved once a batch."""
-        if self._scores is None:
-            n_features = self.features.shape[2]
-            penalty = np.full(len(self.moments), 1e-6)  # a rank that was never filled stays 0
-            penalty[:n_features] = self.settings.ridge
-            weights = np.linalg.solve(self.gram + np.diag(penalty), self.moments)
-            self._scores = np.asarray(self.features @ weights[:n_features], dtype=np.float64)
-        return self._scores
+    def scores(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the features' part of the regression for queries (n,), (n, N)."""
+        n_features = self.features.shape[2]
+        penalty = np.full(len(self.moments), 1e-6)  # a rank that was never filled stays 0
+        penalty[:n_features] = self.settings.ridge
+        weights = np.linalg.solve(self.gram + np.diag(penalty), self.moments)
+        some, places = np.unique(query, return_inverse=True)
+        scores: NDArray[np.float64] = self.features[some].astype(np.float64) @ weights[:n_features]
+        return scores[places]
 
     def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rank by scores, or with probability ε at random, (n, min(K, N))."""
-        scores = self.scores()[query]
+        scores = self.scores(query)
         explore = self.rng.random(len(query)) < self.epsilon
         scores[explore] = self.rng.random((int(explore.sum()), scores.shape[1]))
         candidates = self.task.world.candidates[query]
@@ -121,16 +120,11 @@ class EpsilonGreedy(Bandit):
         rows[np.arange(len(pages)), n_features + ranks] = 1.0
         self.gram += rows.T @ rows
         self.moments += rows.T @ clicks[pages, ranks]
-        self._scores = None
 
     def policy(self) -> Policy:
         """Return the ranking by linear scores."""
-        return Ranker(self.scores(), self.task.slots, world=self.task.world)
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from ``state``."""
-        super().restore(state)
-        self._scores = None
+        everyone = np.arange(self.task.world.n_queries)
+        return Ranker(self.scores(everyone), self.task.slots, world=self.task.world)
 
 
 def _within_queries(world: World) -> NDArray[np.float32]:

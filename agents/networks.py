@@ -142,8 +142,9 @@ class PageNetwork(nn.Module):
         return self.scorer.scores(hidden, own, context), self.scorer.values(context, query)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        """Return the scores (n, N)."""
-        return self(observation)[0]
+        """Return the scores (n, N); 0, whatever is learned, where there is no candidate."""
+        candidates = self.candidates.index_select(0, observation[:, 0].long())
+        return torch.where(candidates, self(observation)[0], 0.0)
 
     def forward_critic(self, observation: Tensor) -> Tensor:
         """Return the values (n, 1)."""
@@ -210,7 +211,10 @@ class ScoresCritic(nn.Module):
 
 
 def soft_rank(scores: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """Return the share of other candidates that score less, less one half, (n, N)."""
+    """Return the share of other candidates that score less, less one half, (n, N).
+
+    It compares all pairs: O(n N²) time and memory.
+    """
     less = torch.sigmoid(sharpness * (scores[:, :, None] - scores[:, None, :]))
     less = torch.where(candidates[:, None, :], less - 0.5, 0.0)
     others = (candidates.sum(dim=1, keepdim=True) - 1).clamp(min=1)

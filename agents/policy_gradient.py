@@ -37,9 +37,10 @@ class PolicyGradient(Bandit):
     deploy is the most likely ranking, not the distribution.
 
     With ``features`` a small network gives the logits, each candidate's in the context of the
-    others, and the same gradient is pushed back through it. Its weights are shared, so one query's
-    steps would harden another's ranking before it was explored: ``pull`` keeps the logits close
-    to each other, and the weights to deploy are averages over the last steps.
+    others, and the same gradient is pushed back through it. Its weights are shared, so there the
+    root above makes queries count by the root of their frequency, and one query's steps would
+    harden another's ranking before it was explored: ``pull`` keeps the logits close to each other,
+    and the weights to deploy are averages over the last steps.
     """
 
     budget = 600_000

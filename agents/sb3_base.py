@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data import checks
 from .base import Agent
 from .task import Task
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .networks import PageNetwork
     from .sb3_policies import IdsVecEnv
 
+_MAY_BE_ZERO = ("entropy", "exploration", "least_exploration")
 _COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
 _REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
@@ -34,6 +37,7 @@ class StableBaselinesAgent(Agent):
 
     def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
         super().__init__(task, seed, **settings)
+        self._check_settings()
         from .sb3_policies import IdsVecEnv
 
         world = task.world
@@ -52,6 +56,17 @@ class StableBaselinesAgent(Agent):
         from stable_baselines3.common.logger import Logger
 
         self.model.set_logger(Logger(None, []))  # or each rollout would make one
+
+    def _check_settings(self) -> None:
+        """Raise unless every setting is above 0 (shares and weights: at least 0)."""
+        for field in dataclasses.fields(self.settings):
+            value = getattr(self.settings, field.name)
+            if isinstance(field.default, int):
+                checks.positive_integer(value, field.name)
+                continue
+            number = float(checks.finite(value, field.name, 0))
+            if number < 0 or (number == 0 and field.name not in _MAY_BE_ZERO):
+                raise ValueError(f"{field.name} must be above 0, not {value!r}")
 
     def _make(self) -> Any:
         """Return the algorithm."""
@@ -144,6 +159,8 @@ class StableBaselinesAgent(Agent):
         for key, value in state["counters"].items():
             setattr(model, key, value)
         self._env.finished = state["finished"]
+        if hasattr(model, "exploration_rate"):  # it follows the pages, but only from the next on
+            model.exploration_rate = model.exploration_schedule(1.0)
         numpy = state["numpy"]
         self._generators = torch.from_numpy(state["torch"].copy()), tuple(numpy), random.getstate()
         if state["started"]:

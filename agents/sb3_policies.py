@@ -151,13 +151,14 @@ class ScoresSACPolicy(SACPolicy):
         log_std_init: float = -1.0,
         **kwargs: Any,
     ) -> None:
-        self.make_network, self.make_scores_critic, self.log_std = network, critic, log_std_init
+        self.make_network, self.make_scores_critic = network, critic
+        self.log_std_init = log_std_init
         super().__init__(*args, **kwargs)
 
     def make_actor(self, features_extractor: Any = None) -> ScoresActor:
         """Return a new actor."""
         kwargs = self._update_features_extractor(self.actor_kwargs, features_extractor)
-        kwargs["log_std_init"] = self.log_std
+        kwargs["log_std_init"] = self.log_std_init
         return ScoresActor(**kwargs, network=self.make_network).to(self.device)
 
     def make_critic(self, features_extractor: Any = None) -> Any:

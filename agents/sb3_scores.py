@@ -100,8 +100,8 @@ class SACAgent(_ScoresAgent):
     """Soft actor-critic: scores that climb a learned value of (query, scores).
 
     The critic pools encodings of the candidates with their soft ranks, so its gradient says which
-    candidates to move up. Deployed is the ranking by mean scores. Checkpoints hold the replay
-    buffer, which is small because observations are ids.
+    candidates to move up. Deployed is the ranking by mean scores. Soft ranks compare all pairs of
+    candidates, O(N²) a page. Checkpoints hold the replay buffer, 4 N bytes a page.
     """
 
     budget = 300_000

@@ -12,6 +12,8 @@ from ..clickmodels import ClickModel
 from ..data import World
 from ..envs import RankingEnv, RankingVectorEnv
 
+_HARMLESS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit")
+
 EnvOrMake = str | gym.Env[Any, Any] | RankingVectorEnv | Callable[[], Any]
 
 
@@ -38,7 +40,7 @@ class Task:
             env = gym.make(env)
         elif not isinstance(env, (gym.Env, gym.vector.VectorEnv)) and callable(env):
             env = env()
-        inner = getattr(env, "unwrapped", env)
+        inner = _without_wrappers(env)
         if not isinstance(inner, (RankingEnv, RankingVectorEnv)):
             raise ValueError(
                 f"env_or_make must be a clickgym environment, its id or a function that makes it, "
@@ -56,3 +58,15 @@ class Task:
             num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
             observation=observation, **source,  # type: ignore[arg-type]
         )  # fmt: skip
+
+
+def _without_wrappers(env: Any) -> Any:
+    """Return what Gymnasium's own harmless wrappers wrap; what others change would be lost."""
+    while isinstance(env, (gym.Wrapper, gym.vector.VectorWrapper)):
+        if type(env).__name__ not in _HARMLESS:
+            raise ValueError(
+                f"agents make views of the environment of their own, so {type(env).__name__} "
+                "around it would have no effect; give the environment without it"
+            )
+        env = env.env
+    return env

@@ -52,8 +52,8 @@ class TrainingRun:
     """A training run that can be measured, checkpointed and taken up again.
 
     Parameters are those of ``train``; ``every`` pages (default a twentieth of the budget) the
-    policy is measured and, with ``checkpoint``, all that learning goes on from is saved there. A
-    run whose checkpoint exists starts from it.
+    policy is measured and, with ``checkpoint``, all that learning goes on from is saved there (by
+    agents that have checkpoints). A run whose checkpoint exists starts from it.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class TrainingRun:
         **settings: Any,
     ) -> None:
         self.pages = checks.positive_integer(pages, "pages")
-        self.every = self.pages // MEASUREMENTS if every is None else every
-        self.every = checks.positive_integer(max(self.every, 1), "every")
+        default = max(self.pages // MEASUREMENTS, 1)
+        self.every = default if every is None else checks.positive_integer(every, "every")
         cls = agent_class(name)
         task = Task.of(env_or_make)
         self.agent: Agent = cls(task, seed, **settings)
@@ -79,7 +79,8 @@ class TrainingRun:
             user = Task.of(user).model
         self.watched = log_dir is not None or user is not None
         self.watch = CurseWatch(task.model, user, task.world, log_dir, seed)
-        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        wanted = checkpoint is not None and self.agent.has_checkpoints
+        self.checkpoint = Path(checkpoint) if checkpoint is not None and wanted else None
         if self.checkpoint is not None and self.checkpoint.exists():
             self.watch.history += load_checkpoint(self.agent, self.checkpoint)
 

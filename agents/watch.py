@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..clickmodels import ClickModel
+from ..clickmodels import ClickModel, NotExact
 from ..data import World
 from ..evaluation import best_policy
 from ..evaluation.values import pages_and_scores
@@ -23,7 +23,8 @@ _SAMPLES, _EXPENSIVE_SAMPLES = 2_000, 500  # rankings of a stochastic policy at 
 class Measurement:
     """Values after ``pages`` pages of training, in clicks a page.
 
-    ``deployed``, ``gap`` and ``regret`` are None where no true user is known.
+    ``deployed``, ``gap`` and ``regret`` are None where no true user is known, ``regret`` also for
+    a user whose best ranking cannot be searched for.
     """
 
     pages: int
@@ -68,8 +69,9 @@ class CurseWatch:
             user.check_world(world)
         self.model, self.user, self.world, self.seed = model, user, world, seed
         self.history: list[Measurement] = []
-        self._best: dict[int, float] = {}
-        self._writer = None if log_dir is None else _writer(log_dir)
+        self._best: dict[int, float | None] = {}
+        self._log_dir = log_dir
+        self._writer: SummaryWriter | None = None
 
     def measure(self, policy: Policy, pages: int) -> Measurement:
         """Measure ``policy`` after ``pages`` pages and write what was found."""
@@ -82,23 +84,33 @@ class CurseWatch:
         ]
         found = Measurement(pages, values[0])
         if self.user is not None:
-            regret = self._best_value(policy.slots) - values[1]
+            best = self._best_value(policy.slots, values[1])
+            regret = None if best is None else best - values[1]
             found = Measurement(pages, values[0], values[1], values[0] - values[1], regret)
         self.history.append(found)
         self._write(found)
         return found
 
-    def _best_value(self, slots: int) -> float:
+    def _best_value(self, slots: int, deployed: float) -> float | None:
+        """Return the best value known, None for a user that cannot be searched."""
         assert self.user is not None
         if slots not in self._best:
-            found = best_policy(self.user, self.world, slots).found
-            assert found is not None
-            self._best[slots] = float(self.world.query_probs @ found.values)
-        return self._best[slots]
+            try:
+                found = best_policy(self.user, self.world, slots).found
+            except NotExact:
+                found = None
+            value = None if found is None else float(self.world.query_probs @ found.values)
+            self._best[slots] = value
+        best = self._best[slots]
+        if best is not None and deployed > best:  # a search gives a lower bound
+            self._best[slots] = best = deployed
+        return best
 
     def _write(self, found: Measurement) -> None:
-        if self._writer is None:
+        if self._log_dir is None:
             return
+        if self._writer is None:  # curves of a killed run beyond its checkpoint are replaced
+            self._writer = _writer(self._log_dir, found.pages)
         values: tuple[Any, ...] = (found.promised, found.deployed, found.gap, found.regret)
         for tag, value in zip(TAGS, values, strict=True):
             if value is not None:
@@ -111,9 +123,9 @@ class CurseWatch:
             self._writer.close()
 
 
-def _writer(log_dir: str | os.PathLike[str]) -> SummaryWriter:
+def _writer(log_dir: str | os.PathLike[str], first: int) -> SummaryWriter:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise ImportError("TensorBoard needs pip install 'clickgym[agents]'") from error
-    return SummaryWriter(os.fspath(log_dir))
+    return SummaryWriter(os.fspath(log_dir), purge_step=first)

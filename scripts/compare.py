@@ -32,6 +32,7 @@ class Compare(WorldOptions):
     impressions: int = option(100_000, "impressions of a log; 80% to fit")
     slots: int = option(10, "documents a page")
     jobs: int = option(1, "processes")
+    modules: list[str] = option([""], "modules to import first, with agents of your own")
     retry_failed: bool = option(False, "try again what failed before")
     out: str = option("compare", "folder for results; finished cells there are not computed again")
 
@@ -44,13 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.perf_counter()
     out = Path(settings.out)
     world = settings.world_setting()
+    modules = [name for name in settings.modules if name]
     names, models, users = (
         list(dict.fromkeys(given)) for given in (settings.agents, settings.models, settings.user)
     )
     rows = studies.compare(
         out, names, models, users, settings.seeds, world,
         settings.pages, settings.logging, settings.impressions, settings.slots, settings.jobs,
-        settings.retry_failed, _budgets(settings.budget, names),
+        settings.retry_failed, _budgets(settings.budget, names), modules,
     )  # fmt: skip
     order = {name: place for place, name in enumerate(models)}
     rows.sort(key=lambda row: (order[row["model"]], row["seed"]))
@@ -60,7 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table = studies.compare_table(rows, user)
         console.print(table)
         tables.append(table.to_markdown() + "\n")
-        save_figure(studies.training_curves(rows, user), out / f"training-{user}.png")
     _write(out / "tables.md", "\n".join(tables))
     _write(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     plain = [{key: row[key] for key in row if key != "history"} for row in rows]
@@ -73,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ],
         out / "history.parquet",
     )
+    for user in users:
+        save_figure(studies.training_curves(rows, user), out / f"training-{user}.png")
     save_figure(studies.heat_map(rows), out / "heat-map.png")
     parted = max(rows, key=studies.parting)
     save_figure(studies.run_picture(parted), out / "parting.png")

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import agents, clickmodels, studies
+from clickgym.data import checks
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, environment, user_named
-from clickgym.studies.fitted import FitCell, fitted_model
-from clickgym.studies.setting import user_of, world_of
+from clickgym.studies.fitted import FitCell, fitted_model, import_modules
+from clickgym.studies.setting import require_generative, user_of, world_of
 
 
 @dataclass(frozen=True)
@@ -34,27 +35,36 @@ class Train(WorldOptions):
     impressions: int = option(100_000, "impressions of that log; 80% to fit")
     slots: int = option(10, "documents a page")
     every: int = option(0, "pages from one measurement and checkpoint to the next; 0: a twentieth")
+    modules: list[str] = option([""], "modules to import first, with agents of your own")
     log_dir: str = option("runs/train", "folder for curves, checkpoints and the policy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
+    import torch
+
     settings = parse(Train, "train", arguments)
+    torch.set_num_threads(1)  # small networks: several threads would slow each other down
+    import_modules([name for name in settings.modules if name])
     out = Path(settings.log_dir)
     pages = settings.pages or agents.agent_class(settings.agent).budget
     options = _options(settings.setting)
     user = user_named(settings.env)
-    _check_settings(out, settings)
+    _check_settings(out, settings, pages)
     where = settings.world_setting()
     world, true = world_of(where), user_of(user, where)
+    _check(settings, pages, options, agents.Task.of(environment(world, true, settings.slots)))
     inside = _inside(settings, user, where, out)
     inside.check_world(world)
+    inside.require("generative")
     run = agents.TrainingRun(
         settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
         true, settings.every or None, out / "checkpoint.safetensors", **options,
     )  # fmt: skip
     with replaced(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    if run.checkpoint is None:
+        print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")
     if run.agent.pages:
         print(f"going on from page {run.agent.pages:,} of {pages:,}")
     run.finish()
@@ -74,6 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _check(settings: Train, pages: int, options: dict[str, Any], task: agents.Task) -> None:
+    """Raise for what could not be trained, before a model is fitted for it."""
+    checks.positive_integer(pages, "pages")
+    checks.positive_integer(settings.every, "every", 0)
+    checks.positive_integer(settings.seed, "seed", 0)
+    if settings.click_model in clickmodels.names():
+        require_generative([settings.click_model])
+    try:
+        agents.agent_class(settings.agent)(task, settings.seed, **options)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
 def _options(given: list[str]) -> dict[str, Any]:
     """Return settings given as name=value; values are JSON where they can be."""
     options: dict[str, Any] = {}
@@ -88,8 +111,8 @@ def _options(given: list[str]) -> dict[str, Any]:
     return options
 
 
-def _check_settings(out: Path, settings: Train) -> None:
-    """Raise where the folder holds a run with other options than the budget."""
+def _check_settings(out: Path, settings: Train, pages: int) -> None:
+    """Raise where the folder holds a run with other options, or with a larger budget."""
     path = out / "settings.json"
     if not path.exists():
         return
@@ -99,6 +122,9 @@ def _check_settings(out: Path, settings: Train) -> None:
     if changed:
         text = ", ".join(f"{name} was {before.get(name)!r}" for name in changed)
         raise ValueError(f"{out} holds another run ({text}); give another --log-dir")
+    spent = before["pages"] or agents.agent_class(settings.agent).budget
+    if spent > pages:
+        raise ValueError(f"{out} holds a run of {spent:,} pages, more than the budget of {pages:,}")
 
 
 def _inside(

@@ -11,7 +11,7 @@ from typing import Any
 from .. import agents, clickmodels, envs, evaluation, policies
 from ..data import checks
 from .fitted import VERSION as FIT_VERSION
-from .fitted import FitCell, fit_cell, fitted_model
+from .fitted import FitCell, fit_cell, fitted_model, import_modules
 from .grid import Result, require_results, run_grid
 from .setting import (
     WorldSetting,
@@ -22,7 +22,7 @@ from .setting import (
     world_of,
 )
 
-VERSION = "1"
+VERSION = "2"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
 SMALL = WorldSetting(n_queries=100, n_docs=30)
@@ -30,7 +30,10 @@ SMALL = WorldSetting(n_queries=100, n_docs=30)
 
 @dataclass(frozen=True)
 class CompareCell:
-    """One training run: an agent inside a click model, or on the true user itself."""
+    """One training run: an agent inside a click model, or on the true user itself.
+
+    ``settings`` are all of the agent's, so that changed defaults make another cell.
+    """
 
     agent: str
     fit: FitCell
@@ -41,6 +44,7 @@ class CompareCell:
 def compare_cell(cell: CompareCell) -> Result:
     """Train the agent, deploy its policy; return the curse and how it came about."""
     fit = cell.fit
+    import_modules(fit.modules)
     world, user = world_of(fit.world), user_of(fit.user, fit.world)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
     env = envs.RankingVectorEnv(1, click_model=inside, world=world, slots=fit.slots)
@@ -82,13 +86,16 @@ def compare(
     jobs: int = 1,
     retry_failed: bool = False,
     budgets: Mapping[str, int] | None = None,
+    modules: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return a row for every agent, click model, user and seed.
 
     Models are fitted once a user, model and seed and kept in ``folder``, as is every finished
     cell; the same call goes on from them. ``pages`` 0 gives every agent its own budget, ``budgets``
-    some of them another. The model "true user" trains agents on the user itself.
+    some of them another. The model "true user" trains agents on the user itself. ``modules`` are
+    imported first, by every process: they may register agents and models of one's own.
     """
+    import_modules(modules)
     for argument, given, known in (
         ("agents", names, agents.names()),
         ("models", models, (*clickmodels.names(), TRUE_USER)),
@@ -98,24 +105,30 @@ def compare(
         for one in given:
             checks.choice(one, known, argument)
     seeds = checks.positive_integer(seeds, "seeds")
+    for budget in (pages, *(budgets or {}).values()):
+        checks.positive_integer(budget, "pages", 0)
     folder = Path(folder)
     require_generative([name for name in models if name != TRUE_USER])
     check_page(world, slots, impressions, jobs)
     fits = [
-        FitCell(user, logging, model, seed, str(folder / "models"), world, impressions, slots)
+        FitCell(
+            user, logging, model, seed, str(folder / "models"), world, impressions, slots,
+            modules=tuple(modules),
+        )
         for seed in range(seeds)
         for model in sorted(dict.fromkeys(models), key=lambda name: name != "NCM")  # longest first
         for user in dict.fromkeys(users)
-    ]
+    ]  # fmt: skip
     learned = [fit for fit in fits if fit.model != TRUE_USER]
     run_grid(
         fit_cell, learned, folder / "fits", FIT_VERSION, jobs, "fitting models", retry_failed
     )
     spent = dict.fromkeys(names, pages) | dict(budgets or {})
+    classes = {name: agents.agent_class(name) for name in names}
     cells = [
-        CompareCell(agent, fit, spent[agent] or agents.agent_class(agent).budget)
+        CompareCell(name, fit, spent[name] or cls.budget, asdict(cls.Settings()))
         for fit in fits
-        for agent in dict.fromkeys(names)
+        for name, cls in classes.items()
     ]
     results = run_grid(
         compare_cell, cells, folder / "cells", VERSION, jobs, "training agents", retry_failed

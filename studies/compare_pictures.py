@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = dict[str, Any]
-_COLUMNS = {"promised": None, "deployed": False, "gap": True, "regret": True, "lift": False}
+_COLUMNS = {  # what is compared: True where lower is better, None where neither is
+    "pages": None, "promised": None, "deployed": False, "gap": True, "regret": True, "lift": False,
+}  # fmt: skip
 
 
 def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
@@ -24,8 +26,8 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     labels = tuple(f"{agent} in {model}" for model, agent in keys)
     metrics = [
         Metric(
-            name, bool(lower), digits=3, exclude=labels if lower is None else (),
-            arrow=lower is not None,
+            name, bool(lower), digits=0 if name == "pages" else 3,
+            exclude=labels if lower is None else (), arrow=lower is not None,
         )
         for name, lower in _COLUMNS.items()
     ]  # fmt: skip
@@ -57,6 +59,7 @@ def heat_map(rows: Sequence[Row]) -> Figure:
     figure = new_figure(
         1.6 + len(users) * (0.8 + 0.95 * len(models)), 1.2 + 2 * (0.6 + 0.42 * len(names))
     )
+    labels = [f"{name}\n{_budget(rows, name)}" for name in names]
     panels = figure.subplots(2, len(users), squeeze=False, sharey=True, sharex=True)
     for line, (key, colours) in enumerate((("gap", "Reds"), ("deployed", "Blues"))):
         means = np.full((len(users), len(names), len(models)), np.nan)
@@ -75,8 +78,14 @@ def heat_map(rows: Sequence[Row]) -> Figure:
             _numbers(axis, means[column], widths[column], shown)
             axis.set_title(f"{key}, {user} user", fontsize=10)
             axis.set_xticks(range(len(models)), models, fontsize=8)
-            axis.set_yticks(range(len(names)), names, fontsize=8)
+            axis.set_yticks(range(len(names)), labels, fontsize=8)
     return figure
+
+
+def _budget(rows: Sequence[Row], name: str) -> str:
+    """Return the pages that an agent was trained for, in thousands."""
+    pages = max(row["pages"] for row in rows if row["agent"] == name)
+    return f"{pages / 1000:,.0f}k pages"
 
 
 def _numbers(axis: Any, means: np.ndarray, widths: np.ndarray, shown: Any) -> None:
@@ -106,7 +115,7 @@ def training_curves(rows: Sequence[Row], user: str) -> Figure:
                 continue
             pages = np.array([point["pages"] for point in runs[0]["history"]])
             for key, style in (("deployed", "-"), ("promised", "--")):
-                values = np.mean([[p[key] for p in run["history"]] for run in runs], axis=0)
+                values = np.mean([_curve(run, key, pages) for run in runs], axis=0)
                 axis.plot(
                     pages, values, style, color=colour, linewidth=1.3,
                     label=agent if key == "deployed" else None,
@@ -114,6 +123,7 @@ def training_curves(rows: Sequence[Row], user: str) -> Figure:
         axis.axhline(np.mean([row["best"] for row in chosen]), color=BEST, linestyle=":")
         axis.set_title(f"inside {model}", fontsize=10)
         axis.set_xlabel("pages")
+        axis.set_xscale("symlog", linthresh=1000)  # budgets differ by more than ten times
         axis.grid(alpha=0.25)
     axes[0].set_ylabel("clicks a page")
     handles, labels = axes[0].get_legend_handles_labels()
@@ -122,6 +132,12 @@ def training_curves(rows: Sequence[Row], user: str) -> Figure:
         f"{user} user: deployed (solid), promised (dashed), best (dotted)", fontsize=10
     )
     return figure
+
+
+def _curve(run: Row, key: str, pages: np.ndarray) -> np.ndarray:
+    """Return a run's values at ``pages``: runs of slot agents end pages at different moments."""
+    points = run["history"]
+    return np.interp(pages, [p["pages"] for p in points], [p[key] for p in points])
 
 
 def _colours(number: int) -> list[Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,10 @@ VERSION = "1"
 
 @dataclass(frozen=True)
 class FitCell:
-    """A click model and the log that it is fitted to; it is written to ``folder``."""
+    """A click model and the log that it is fitted to; it is written to ``folder``.
+
+    ``modules`` are imported first: they may register models and agents of one's own.
+    """
 
     user: str
     logging: str
@@ -27,6 +33,7 @@ class FitCell:
     impressions: int = 100_000
     slots: int = 10
     parameters: str = "table"
+    modules: tuple[str, ...] = field(default=(), metadata={"key": False})
 
     @property
     def path(self) -> Path:
@@ -36,6 +43,7 @@ class FitCell:
 
 def fit_cell(cell: FitCell) -> Result:
     """Fit the model and save it; return its perplexity on the log's test part."""
+    import_modules(cell.modules)
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
     options: dict[str, Any] = {"validation": validation}
@@ -44,6 +52,14 @@ def fit_cell(cell: FitCell) -> Result:
     model = clickmodels.fit(cell.model, train, world_of(cell.world), seed=cell.seed, **options)
     model.save(cell.path)
     return {"perplexity": evaluation.perplexity(model, test).mean}
+
+
+def import_modules(names: Sequence[str]) -> None:
+    """Import modules, of the working directory too."""
+    if names and "" not in sys.path:
+        sys.path.insert(0, "")
+    for name in names:
+        importlib.import_module(name)
 
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:

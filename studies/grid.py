@@ -78,7 +78,9 @@ def run_grid(
 
 def failures(cells: Sequence[Cell], folder: str | Path, version: str) -> list[Result]:
     """Return what is recorded about those of ``cells`` that failed."""
-    paths = [Path(folder) / f"{cell_key(cell, version)}.error.json" for cell in cells]
+    keys = [cell_key(cell, version) for cell in cells]
+    lost = [key for key in keys if not (Path(folder) / f"{key}.json").exists()]
+    paths = [Path(folder) / f"{key}.error.json" for key in lost]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 

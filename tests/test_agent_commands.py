@@ -92,6 +92,42 @@ def test_a_finished_run_is_not_trained_again(trained, capsys):
     assert after.tolist() == before.tolist()
 
 
+def test_a_smaller_budget_than_was_spent_is_refused(trained, capsys):
+    name, folder = trained
+    options = ["--agent", name, "--pages", "1000", "--every", "500"]
+    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert "more than the budget of 1,000" in capsys.readouterr().err
+    assert json.loads((folder / "settings.json").read_text())["pages"] == 3000
+
+
+OWN_AGENT = """
+from clickgym import agents, policies
+
+@agents.register("Lazy")
+class Lazy(agents.Agent):
+    def learn(self, until):
+        self.pages = until
+
+    def policy(self):
+        return policies.Ranker(self.task.world.candidates, self.task.slots, world=self.task.world)
+"""
+
+
+def test_an_agent_of_ones_own_is_trained_and_compared(tmp_path):
+    (tmp_path / "lazy_agent.py").write_text(OWN_AGENT)
+    command = [str(Path(sys.executable).with_name("clickgym"))]
+    own = [*SMALL, "--modules", "lazy_agent"]
+    train = [*command, "train", *own, "--agent", "Lazy", "--pages", "100"]
+    ran = subprocess.run(train, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert "Lazy has no checkpoints" in ran.stdout
+    compare = [*command, "compare", *own, "--agents", "Lazy", OWN, "--models", "PBM", "--user",
+               "DBN", "--seeds", "1", "--pages", "600", "--jobs", "2"]  # fmt: skip
+    ran = subprocess.run(compare, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert ran.returncode == 0, ran.stderr
+    assert "Lazy in PBM" in ran.stdout
+
+
 def test_a_folder_with_another_run_is_refused(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--seed", "7"]
@@ -106,22 +142,23 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
         (["--env", "clickgym/XYZ-v0"], "'clickgym/XYZ-v0'"),
         (["--click-model", "XYZ"], "neither a file nor one of"),
         (["--setting", "batch"], "name=value"),
-        (["--setting", "nonsense=1"], "nonsense"),
+        (["--setting", "nonsense=1"], "PolicyGradient has no setting nonsense"),
+        (["--agent", "PPO", "--setting", "learning_rate=fast"], "learning_rate must hold numbers"),
+        (["--agent", "PPO", "--setting", "hidden=0"], "hidden must be"),
+        (["--agent", "DQN", "--setting", "half_life=0"], "half_life must be above 0"),
+        (["--pages", "-5"], "pages must be"),
+        (["--every", "-3"], "every must be"),
+        (["--seed", "-1"], "seed must be"),
+        (["--click-model", "TopPop"], "TopPop is not generative"),
     ],
 )
 def test_bad_options_end_with_a_message_before_anything_is_written(
     options, message, tmp_path, capsys
 ):
     folder = tmp_path / "new"
-    try:
-        code = main(["train", *SMALL, *options, "--log-dir", str(folder)])
-    except TypeError as error:
-        code, text = 1, str(error)
-    else:
-        text = capsys.readouterr().err
-    assert code == 1
-    assert message in text
-    assert not (folder / "settings.json").exists()
+    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert message in capsys.readouterr().err
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("name", [OWN, SB3])
@@ -193,6 +230,7 @@ def test_compare_draws_and_writes_for_people(compared):
     text = (compared / "tables.md").read_text()
     assert "CascadeUCB1 in PBM" in text
     assert "±" in text
+    assert "| pages |" in text
     assert json.loads((compared / "settings.json").read_text())["seeds"] == 2
 
 
@@ -214,6 +252,18 @@ def test_compare_killed_and_started_again_has_the_same_table(compared, tmp_path)
 
 def test_models_are_fitted_once_for_all_agents(compared):
     assert len(list((compared / "models").glob("*.safetensors"))) == 4
+
+
+def test_curves_of_runs_with_different_numbers_of_points_are_drawn():
+    def row(seed, pages):
+        points = [{"pages": p, "promised": 1.0 + p, "deployed": 1.0} for p in pages]
+        known = {"agent": "A", "model": "M", "user": "U", "best": 2.0, "seed": seed}
+        return {**known, "history": points}
+
+    figure = studies.training_curves([row(0, [0, 5, 10]), row(1, [0, 10])], "U")
+    deployed, promised = figure.axes[0].get_lines()[:2]
+    assert deployed.get_ydata().tolist() == [1.0, 1.0, 1.0]
+    assert promised.get_ydata().tolist() == [1.0, 6.0, 11.0]
 
 
 def test_the_fall_of_a_run_is_found():

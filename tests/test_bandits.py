@@ -296,3 +296,35 @@ def test_settings_are_documented(name, settings):
     kind = agents.agent_class(name).Settings
     for field in dataclasses.fields(kind):
         assert f"{field.name} : " in (kind.__doc__ or "")
+
+
+def test_wrappers_that_would_be_lost_are_refused():
+    env = gym.make("clickgym/DBN-v0", world=small_world(), slots=SLOTS, observation="ids")
+    wrapped = gym.wrappers.TransformReward(env, lambda reward: -reward)
+    with pytest.raises(ValueError, match="TransformReward around it would have no effect"):
+        agents.train("PolicyGradient", wrapped, 100)
+
+
+def test_a_name_is_not_taken_over():
+    class Other(agents.Agent):
+        pass
+
+    with pytest.raises(ValueError, match="'PolicyGradient' is taken"):
+        agents.register("PolicyGradient")(Other)
+
+
+def test_an_unknown_user_best_leaves_the_regret_out():
+    class NoExpectations(clickmodels.DBN):
+        def expected_clicks(self, query, ranking):
+            raise clickmodels.NotExact("not here")
+
+        def score_columns(self, query, columns):
+            raise clickmodels.NotExact("not here")
+
+    world = small_world()
+    known = clickmodels.true_user("DBN", world)
+    blind = NoExpectations(known.attractiveness, known.satisfaction, known.continuation)
+    watch = agents.CurseWatch(known, blind, world)
+    found = watch.measure(policies.Uniform(world, SLOTS), 0)
+    assert found.regret is None
+    assert found.deployed is not None

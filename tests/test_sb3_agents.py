@@ -146,7 +146,60 @@ def test_the_same_seed_gives_the_same_policy(name):
 
 @every_agent
 def test_different_seeds_differ(name):
-    assert not same_parameters(learned(name), learned(name, seed=1))
+    everyone = np.arange(WORLD.n_queries)
+    pages = [learned(name, seed=seed).policy().greedy(everyone).tolist() for seed in range(4)]
+    assert any(page != pages[0] for page in pages[1:])
+
+
+@every_agent
+def test_learning_changes_what_is_deployed(name):
+    fresh = agents.agent_class(name)(agents.Task.of(make()), 0, **QUICK[name])
+    assert not same_parameters(fresh, learned(name))
+
+
+@every_agent
+def test_the_deployed_side_never_reaches_the_agent(name):
+    users = (None, clickmodels.true_user("PBM", WORLD, slots=SLOTS))
+    runs = [agents.TrainingRun(name, make(), PAGES, deploy=user, **QUICK[name]) for user in users]
+    for run in runs:
+        run.finish()
+    assert same_parameters(runs[0].agent, runs[1].agent)
+    assert runs[1].history[-1].deployed is not None
+
+
+@every_agent
+def test_grades_are_never_read(name):
+    model = clickmodels.true_user("DBN", WORLD)
+    model.fingerprint = None
+    turned = data.World(
+        np.where(WORLD.candidates, 4 - WORLD.relevance, -1), WORLD.features, WORLD.query_probs,
+        WORLD.candidates,
+    )  # fmt: skip
+    policies_of = [
+        agents.train(name, agents.Task(world, model, SLOTS, "clicks", True).vector_env(
+            1, "scores", "ids"), PAGES, **QUICK[name])
+        for world in (WORLD, turned)
+    ]  # fmt: skip
+    everyone = np.arange(WORLD.n_queries)
+    shown = [policy.greedy(everyone).tolist() for policy in policies_of]
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [("PPO", {"epochs": 0}), ("PPO", {"spread": 0.0}), ("SAC", {"hidden": 0}),
+     ("DQN", {"exploration_half_life": 0}), ("MaskablePPO", {"learning_rate": float("nan")})],
+)  # fmt: skip
+def test_bad_settings_are_named(name, setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        agents.agent_class(name)(agents.Task.of(make()), 0, **setting)
+
+
+def test_scores_of_what_is_no_candidate_are_not_learned():
+    agent = learned("PPO")
+    scores = agent.model.policy.mlp_extractor.forward_actor(torch.arange(6.0)[:, None])
+    assert (scores[~torch.tensor(WORLD.candidates)] == 0.0).all()
+    assert (scores[torch.tensor(WORLD.candidates)] != 0.0).any()
 
 
 @every_agent
@@ -182,6 +235,36 @@ def test_learning_goes_on_from_a_checkpoint(name, tmp_path):
     whole.learn(2 * PAGES)
     resumed.learn(2 * PAGES)
     assert same_parameters(whole, resumed)
+
+
+def test_exploration_goes_on_from_a_checkpoint(tmp_path):
+    world, settings = small_world(), QUICK["DQN"] | {"exploration_half_life": 50.0}
+    agent = agents.agent_class("DQN")(agents.Task.of(make(world)), 0, **settings)
+    agent.learn(PAGES)
+    save_checkpoint(agent, tmp_path / "agent")
+    resumed = agents.agent_class("DQN")(agents.Task.of(make(world)), 0, **settings)
+    load_checkpoint(resumed, tmp_path / "agent")
+    assert resumed.model.exploration_rate == agent.model.exploration_rate < 0.1
+    for one in (agent, resumed):
+        one.learn(2 * PAGES)
+    assert same_parameters(agent, resumed)
+
+
+def test_checkpoints_of_another_set_up_are_refused(tmp_path):
+    world = small_world()
+    save_checkpoint(learned("PPO", world=world), tmp_path / "agent")
+    other = clickmodels.true_user("PBM", world, slots=SLOTS)
+    task = agents.Task.of(make(world))
+    for changed, text in (
+        (agents.Task(world, task.model, SLOTS - 1, "clicks", task.learned), "slots"),
+        (agents.Task(world, other, task.slots, "clicks", task.learned), "click model"),
+    ):
+        with pytest.raises(ValueError, match=f"checkpoint with {text}"):
+            load_checkpoint(agents.agent_class("PPO")(changed, 0, **QUICK["PPO"]),
+                            tmp_path / "agent")  # fmt: skip
+    faster = QUICK["PPO"] | {"learning_rate": 0.5}
+    with pytest.raises(ValueError, match="checkpoint with settings"):
+        load_checkpoint(agents.agent_class("PPO")(task, 0, **faster), tmp_path / "agent")
 
 
 @every_agent
