@@ -44,6 +44,8 @@ class ClickModel:
         The values of ``parameters`` with which ``fit`` does not use its seed.
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
+    label : str or None
+        What reports call it, where that is more than its class: a true user's name.
     seen : (Q, N) bool or None
         Which documents the log showed that a fitted model was fitted to.
     """
@@ -52,6 +54,7 @@ class ClickModel:
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL, GENERATIVE})
     deterministic: ClassVar[frozenset[str]] = frozenset()
     fingerprint: str | None = None
+    label: str | None = None
     seen: NDArray[np.bool_] | None = None
 
     # What a model of one's own writes

@@ -53,7 +53,7 @@ def true_user(name: str, world: World, **params: Any) -> ClickModel:
             f"{', '.join(_PARAMETERS[name])}"
         )
     model = _USERS[name](world, **params)
-    model.fingerprint = world.fingerprint
+    model.fingerprint, model.label = world.fingerprint, name
     return model
 
 

@@ -118,8 +118,8 @@ class CurseReport:
     def __str__(self) -> str:
         rows = [f"{self.model or 'model'} promised, {self.user or 'user'} delivered, clicks a page"]
         for name, number in self.numbers().items():
-            error = f" ± {number.stderr:.4f}" if number.stderr else ""
-            rows.append(f"  {name:<24}{number.value:>9.4f}{error}  ({number.method})")
+            error = f", standard error {number.stderr:.4f}" if number.stderr else ""
+            rows.append(f"  {name:<24}{number.value:>9.4f}  ({number.method}{error})")
         return "\n".join(rows)
 
 
@@ -194,8 +194,8 @@ def curse(
         promised_per_query=pages.by_query(scores[0]),
         deployed_per_query=deployed_per_query,
         query_probs=world.query_probs,
-        model=model.name,
-        user=user.name,
+        model=model.label or model.name,
+        user=user.label or user.name,
     )
 
 

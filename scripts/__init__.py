@@ -42,6 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # what read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print(
+            f"clickgym {given[0]}: stopped. What is finished is kept; commands that write a folder "
+            "go on from there when they are started again.",
+            file=sys.stderr,
+        )
+        return 130
     except (ValueError, OSError, ImportError) as error:  # what the user gave, not a fault of ours
         print(f"clickgym {given[0]}: {error}", file=sys.stderr)
         return 1

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from clickgym import clickmodels, data, envs, studies
 from clickgym.envs.registration import LEARNED, NAMESPACE
@@ -38,3 +43,20 @@ def environment(
 ) -> envs.RankingVectorEnv:
     """Return the environment of a click model or user."""
     return envs.RankingVectorEnv(1, click_model=model, world=world, slots=slots)
+
+
+def tell_if_replaced(out: Path, settings: Any) -> None:
+    """Say so where a folder's tables and pictures are of other options and will be replaced."""
+    path = out / "settings.json"
+    if not path.is_file():
+        return
+    before, now = json.loads(path.read_text()), dataclasses.asdict(settings)
+    free = ("jobs", "retry_failed", "out", "rate")
+    changed = [name for name in now if name not in free and before.get(name) != now[name]]
+    if changed:
+        text = ", ".join(f"{name} was {before.get(name)!r}" for name in changed)
+        print(
+            f"{out} held results of other options ({text}): its tables and pictures are replaced, "
+            "its cells are kept",
+            file=sys.stderr,
+        )

@@ -13,7 +13,7 @@ from clickgym import agents, studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import WorldOptions
+from clickgym.scripts._runs import WorldOptions, tell_if_replaced
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.perf_counter()
     out = Path(settings.out)
     world = settings.world_setting()
+    tell_if_replaced(out, settings)
     modules = [name for name in settings.modules if name]
     names, models, users = (
         list(dict.fromkeys(given)) for given in (settings.agents, settings.models, settings.user)

@@ -13,7 +13,7 @@ from clickgym import studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import WorldOptions
+from clickgym.scripts._runs import WorldOptions, tell_if_replaced
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def run(settings: Curse, command: str) -> bool:
     start = time.perf_counter()
     out = Path(settings.out)
     world = settings.world_setting()
+    tell_if_replaced(out, settings)
     users, loggings, models = (
         list(dict.fromkeys(names)) for names in (settings.user, settings.logging, settings.models)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     user = user_named(settings.env)
     where = settings.world_setting()
     world, true = world_of(where), user_of(user, where)
+    if settings.plot and not settings.click_model:
+        raise ValueError("--plot draws the report, which needs --click-model")
     policy = _policy(settings, world, true)
+    try:
+        policy.check_world(world)
+    except ValueError as error:
+        raise ValueError(f"{error}{_hint(settings)}") from error
     if not settings.click_model:
         value = evaluation.value(policy, true, world, settings.samples, settings.seed)
-        error = f" ± {value.stderr:.4f}" if value.stderr else ""
-        print(f"{value.value:.4f}{error} clicks a page on {user} ({value.method})")
+        unsure = f", standard error {value.stderr:.4f}" if value.stderr else ""
+        print(f"{value.value:.4f} clicks a page on {user} ({value.method}{unsure})")
         return 0
     model = clickmodels.ClickModel.load(settings.click_model)
     logging = logging_of(settings.logging, where, policy.slots)
@@ -57,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> policies.Policy:
     path = Path(settings.policy)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
     if path.suffix != ".zip":
         return policies.Policy.load(path)
     if not settings.trust:
@@ -64,8 +73,6 @@ def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> polic
             f"{path} is a Stable-Baselines3 zip: loading it can run any code in it; give --trust "
             "if you know where it comes from"
         )
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
     try:
         import sb3_contrib
         import stable_baselines3
@@ -74,7 +81,24 @@ def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> polic
     algorithm = getattr(stable_baselines3, settings.algorithm, None)
     algorithm = algorithm or getattr(sb3_contrib, settings.algorithm)
     task = agents.Task.of(environment(world, user, settings.slots))
-    return agents.deployed_policy(algorithm.load(path), task)
+    try:
+        return agents.deployed_policy(algorithm.load(path), task)
+    except (AttributeError, TypeError, KeyError, RuntimeError) as error:
+        raise ValueError(
+            f"{path} does not load as {settings.algorithm} ({error}); give the --algorithm that "
+            "wrote it"
+        ) from error
+
+
+def _hint(settings: Deploy) -> str:
+    """Return the world options of the run that the policy lies in."""
+    path = Path(settings.policy).with_name("settings.json")
+    if not path.is_file():
+        return "; give the world options that it was made with"
+    run = json.loads(path.read_text())
+    names = [name for name in ("world", "queries", "docs", "world_seed") if name in run]
+    options = " ".join(f"--{name.replace('_', '-')} {run[name]}" for name in names if run[name])
+    return f"; it was trained with {options}"
 
 
 if __name__ == "__main__":

@@ -15,8 +15,10 @@ from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, environment, user_named
-from clickgym.studies.fitted import FitCell, fitted_model, import_modules
+from clickgym.studies.fitted import FitCell, fit_model, import_modules
 from clickgym.studies.setting import require_generative, user_of, world_of
+
+MODEL = "click_model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     if run.checkpoint is None:
         print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")
-    if run.agent.pages:
+    if run.agent.pages >= pages:
+        print(f"already finished: {run.agent.pages:,} pages; a larger --pages goes on")
+    elif run.agent.pages:
         print(f"going on from page {run.agent.pages:,} of {pages:,}")
     run.finish()
     policy = run.agent.policy()
@@ -80,8 +84,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{settings.agent}, {run.agent.pages:,} pages: promised {last['promised']:.3f}, deployed "
         f"{last['deployed']:.3f}, gap {last['gap']:.3f}, regret {last['regret']:.3f} clicks a page"
     )
-    print(f"policy: {out / 'policy.safetensors'}   curves: tensorboard --logdir {out}")
+    print(f"curves: tensorboard --logdir {out}")
+    print(f"deploy: clickgym deploy {_deploy_options(settings, out)}")
     return 0
+
+
+def _deploy_options(settings: Train, out: Path) -> str:
+    """Return the options with which ``clickgym deploy`` takes the policy."""
+    model = settings.click_model
+    if model in clickmodels.names():
+        model = str(out / MODEL)
+    given = {
+        "policy": str(out / "policy.safetensors"), "env": settings.env, "click-model": model,
+        "world": settings.world, "queries": settings.queries, "docs": settings.docs,
+        "world-seed": settings.world_seed or "",
+    }  # fmt: skip
+    return " ".join(f"--{name} {value}" for name, value in given.items() if value != "")
 
 
 def _check(settings: Train, pages: int, options: dict[str, Any], task: agents.Task) -> None:
@@ -140,12 +158,17 @@ def _inside(
                 f"click_model {settings.click_model!r} is neither a file nor one of {known}"
             )
         return clickmodels.ClickModel.load(settings.click_model)
-    return fitted_model(
+    path = out / MODEL
+    if path.exists():  # of the same options: they were checked
+        return clickmodels.ClickModel.load(path)
+    model, _ = fit_model(
         FitCell(
-            user, settings.logging, settings.click_model, settings.seed, str(out), where,
+            user, settings.logging, settings.click_model, settings.seed, "", where,
             settings.impressions, settings.slots,
         )
     )  # fmt: skip
+    model.save(path)
+    return model
 
 
 if __name__ == "__main__":

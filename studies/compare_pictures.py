@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _COLUMNS = {  # what is compared: True where lower is better, None where neither is
-    "pages": None, "promised": None, "deployed": False, "gap": True, "regret": True, "lift": False,
+    "pages": None, "promised": None, "deployed": False, "gap": None, "regret": True, "lift": False,
 }  # fmt: skip
 
 

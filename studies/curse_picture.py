@@ -26,9 +26,9 @@ POLICIES = {"top_down": ("Top-Down", TOP_DOWN), "max_reward": ("Max-Reward", MAX
 _COLUMNS = {  # what is compared: True where lower is better, None where neither is
     "promised": ("promised", None),
     "deployed": ("deployed", False),
-    "gap": ("gap", True),
+    "gap": ("gap", None),
     "model_error_on_logging": ("on logging", None),
-    "added_by_optimising": ("by optimising", True),
+    "added_by_optimising": ("by optimising", None),
     "regret": ("regret", True),
     "lift": ("lift", False),
 }

@@ -43,6 +43,13 @@ class FitCell:
 
 def fit_cell(cell: FitCell) -> Result:
     """Fit the model and save it; return its perplexity on the log's test part."""
+    model, perplexity = fit_model(cell)
+    model.save(cell.path)
+    return {"perplexity": perplexity}
+
+
+def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
+    """Return the fitted model and its perplexity on the log's test part."""
     import_modules(cell.modules)
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
@@ -50,8 +57,7 @@ def fit_cell(cell: FitCell) -> Result:
     if takes_parameters(cell.model):
         options["parameters"] = cell.parameters
     model = clickmodels.fit(cell.model, train, world_of(cell.world), seed=cell.seed, **options)
-    model.save(cell.path)
-    return {"perplexity": evaluation.perplexity(model, test).mean}
+    return model, evaluation.perplexity(model, test).mean
 
 
 def import_modules(names: Sequence[str]) -> None:

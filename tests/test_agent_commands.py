@@ -74,7 +74,7 @@ def test_a_saved_policy_is_deployed(trained, capsys):
     world = ["--queries", "10", "--docs", "12"]
     assert main(["deploy", *policy, *world, "--env", "clickgym/DBN-v0"]) == 0
     assert "clicks a page on DBN" in capsys.readouterr().out
-    (model,) = (path for path in folder.glob("*.safetensors") if len(path.stem) == 24)
+    model = folder / "click_model.safetensors"
     picture = folder / "report.png"
     options = ["--click-model", str(model), "--plot", str(picture)]
     assert main(["deploy", *policy, *world, *options]) == 0
@@ -82,12 +82,36 @@ def test_a_saved_policy_is_deployed(trained, capsys):
     assert picture.read_bytes()[:8] == PNG
 
 
+def test_a_policy_of_another_world_is_refused_with_its_options(trained, capsys):
+    _, folder = trained
+    assert main(["deploy", "--policy", str(folder / "policy.safetensors")]) == 1
+    assert "it was trained with --queries 10 --docs 12" in capsys.readouterr().err
+
+
+def test_training_ends_with_the_command_that_deploys(trained, capsys):
+    name, folder = trained
+    options = ["--agent", name, "--pages", "3000", "--every", "1000"]
+    main(["train", *SMALL, *options, "--log-dir", str(folder)])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("deploy: clickgym deploy ")
+    assert main(last.split()[2:]) == 0
+    report = capsys.readouterr().out
+    assert "PBM promised, CoCM-mismatch delivered" in report
+
+
+def test_a_picture_without_a_report_is_refused(trained, capsys):
+    _, folder = trained
+    options = ["--policy", str(folder / "policy.safetensors"), "--plot", "x.png"]
+    assert main(["deploy", *options, "--queries", "10", "--docs", "12"]) == 1
+    assert "--click-model" in capsys.readouterr().err
+
+
 def test_a_finished_run_is_not_trained_again(trained, capsys):
     name, folder = trained
     before = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
     options = ["--agent", name, "--pages", "3000", "--every", "1000"]
     assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 0
-    assert "going on from page" in capsys.readouterr().out
+    assert "already finished" in capsys.readouterr().out
     after = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
     assert after.tolist() == before.tolist()
 
@@ -195,6 +219,8 @@ def test_a_zip_needs_trust(tmp_path, capsys):
     options = ["deploy", "--policy", str(path), "--queries", "10", "--docs", "12", "--slots", "5"]
     assert main(options) == 1
     assert "--trust" in capsys.readouterr().err
+    assert main([*options, "--trust", "--algorithm", "SAC"]) == 1
+    assert "does not load as SAC" in capsys.readouterr().err
     assert main([*options, "--trust"]) == 0
     assert "clicks a page on CoCM-mismatch (exact)" in capsys.readouterr().out
 

@@ -395,6 +395,14 @@ def test_curse_goes_on_from_what_is_finished(cursed, capsys):
     assert (cursed / "tables.md").read_text() == rows
 
 
+def test_replacing_the_results_of_other_options_is_said(tmp_path, capsys):
+    options = ["--models", "PBM", "--seeds", "1", "--out", str(tmp_path)]
+    assert main(["curse", *CURSE, *options]) == 0
+    assert "other options" not in capsys.readouterr().err
+    assert main(["curse", *CURSE, *options, "--user", "DBN"]) == 0
+    assert "user was ['CoCM-mismatch']" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("flag", ["--user", "--logging", "--models"])
 def test_curse_refuses_unknown_names_before_it_writes(flag, tmp_path, capsys):
     assert main(["curse", flag, "XYZ", "--out", str(tmp_path / "new")]) == 1
@@ -434,3 +442,12 @@ def test_results_follow_the_contents_of_a_file_and_not_its_name(tmp_path):
     changed = studies.WorldSetting.of(str(tmp_path / "two.txt"), 0, 0)
     cell = studies.CurseCell("DBN", "random", "PBM", 0, changed)
     assert cell_key(cell, "1") != cell_key(cells[0], "1")
+
+
+def test_an_interrupt_is_no_traceback(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(studies, "curse_study", interrupted)
+    assert main(["curse", *CURSE]) == 130
+    assert "stopped" in capsys.readouterr().err
