@@ -81,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parted = max(rows, key=studies.parting)
     save_figure(studies.run_picture(parted), out / "parting.png")
     where = f"{parted['agent']} inside {parted['model']} on {parted['user']}"
-    print(f"largest fall while the promise rose: {studies.parting(parted):.3f} ({where})")
+    fall = studies.parting(parted)
+    print(f"largest fall of a deployed value while the promise rose: {fall:.3f} ({where})")
     print(f"pictures and tables: {out}   {time.perf_counter() - start:.0f} s")
     return 0 if len(rows) == len(names) * len(models) * len(users) * settings.seeds else 1
 

@@ -102,7 +102,7 @@ def _numbers(axis: Any, means: np.ndarray, widths: np.ndarray, shown: Any) -> No
 
 
 def training_curves(rows: Sequence[Row], user: str) -> Figure:
-    """Draw promised (dashed) and deployed (solid) values over pages, a panel a model."""
+    """Draw promised (dashed) and deployed (solid) values over training, a panel a model."""
     chosen = [row for row in rows if row["user"] == user]
     models, names = (list(dict.fromkeys(row[key] for row in chosen)) for key in ("model", "agent"))
     figure = new_figure(1.2 + 3.1 * len(models), 4.0)
@@ -117,13 +117,12 @@ def training_curves(rows: Sequence[Row], user: str) -> Figure:
             for key, style in (("deployed", "-"), ("promised", "--")):
                 values = np.mean([_curve(run, key, pages) for run in runs], axis=0)
                 axis.plot(
-                    pages, values, style, color=colour, linewidth=1.3,
+                    pages / pages[-1], values, style, color=colour, linewidth=1.3,
                     label=agent if key == "deployed" else None,
                 )  # fmt: skip
         axis.axhline(np.mean([row["best"] for row in chosen]), color=BEST, linestyle=":")
         axis.set_title(f"inside {model}", fontsize=10)
-        axis.set_xlabel("pages")
-        axis.set_xscale("symlog", linthresh=1000)  # budgets differ by more than ten times
+        axis.set_xlabel("share of the agent's pages")  # budgets may differ by ten times
         axis.grid(alpha=0.25)
     axes[0].set_ylabel("clicks a page")
     handles, labels = axes[0].get_legend_handles_labels()
@@ -147,20 +146,28 @@ def _colours(number: int) -> list[Any]:
 
 
 def parting(row: Row) -> float:
-    """Return how far a run's deployed value fell from its height while the promise rose on."""
+    """Return how far a run's deployed value fell in its last third while the promise rose.
+
+    Means of the middle and of the last third of the measurements are compared, so that one noisy
+    measurement is not taken for a fall; 0 where the promise did not rise.
+    """
     points = row["history"]
-    deployed = np.array([point["deployed"] for point in points])
-    promised = np.array([point["promised"] for point in points])
-    top = int(deployed.argmax())
-    rose = promised[-1] > promised[top]
-    return float(deployed[top] - deployed[-1]) if rose else 0.0
+    third = max(len(points) // 3, 1)
+    middle, last = points[-2 * third : -third], points[-third:]
+    if not middle:
+        return 0.0
+
+    def change(key: str) -> float:
+        return float(np.mean([p[key] for p in last]) - np.mean([p[key] for p in middle]))
+
+    return -change("deployed") if change("promised") > 0 else 0.0
 
 
 def run_picture(row: Row) -> Figure:
     """Draw one training run: promised and deployed values over pages."""
     points = row["history"]
     pages = [point["pages"] for point in points]
-    figure = new_figure(7.0, 4.2)
+    figure = new_figure(8.2, 4.2)
     axis = figure.subplots()
     axis.plot(pages, [p["promised"] for p in points], "v-", color=PROMISED, label="promised")
     axis.plot(pages, [p["deployed"] for p in points], "o-", color=MAX_REWARD, label="deployed")
@@ -170,7 +177,7 @@ def run_picture(row: Row) -> Figure:
     axis.set_xlabel("pages of training")
     axis.set_ylabel("clicks a page")
     axis.grid(alpha=0.25)
-    axis.legend(frameon=False, fontsize=9)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     where = f"{row['agent']} inside {row['model']}, deployed on {row['user']}"
     axis.set_title(f"{where}, seed {row['seed']}", fontsize=10)
     return figure

@@ -298,8 +298,10 @@ def test_the_fall_of_a_run_is_found():
         return {"history": [{"promised": p, "deployed": d} for p, d in points]}
 
     assert studies.parting(run([1, 2, 3], [1.0, 2.0, 1.5])) == 0.5
-    assert studies.parting(run([1, 2, 3], [1.0, 2.0, 3.0])) == 0.0
+    assert studies.parting(run([1, 2, 3], [1.0, 2.0, 3.0])) == -1.0
     assert studies.parting(run([1, 3, 2], [1.0, 2.0, 1.5])) == 0.0
+    noisy = run([1, 2, 3, 4, 5, 6], [1.0, 1.0, 2.0, 1.0, 1.4, 1.6])
+    assert studies.parting(noisy) == pytest.approx(0.0)
 
 
 def test_compare_refuses_unknown_names(tmp_path, capsys):
