@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from ..clickmodels.registry import same_class
 from ..data import checks
+from ..data.registry import registering
 from ..policies import Policy
 from .task import Task
 
@@ -74,16 +74,7 @@ class Agent:
 
 def register(name: str) -> Callable[[Class], Class]:
     """Register an agent class under ``name``, so that ``agents.train`` takes it."""
-
-    def decorate(cls: Class) -> Class:
-        known = _CLASSES.get(name)
-        if known is not None and not same_class(known, cls):
-            raise ValueError(f"the name {name!r} is taken by {known.__module__}.{known.__name__}")
-        cls.name = name
-        _CLASSES[name] = cls
-        return cls
-
-    return decorate
+    return registering(_CLASSES, name)
 
 
 def agent_class(name: str) -> type[Agent]:

@@ -24,6 +24,51 @@ _COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
 _REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
+@dataclasses.dataclass(frozen=True)
+class NetworkSettings:
+    """What all Stable-Baselines3 agents have to set.
+
+    Attributes
+    ----------
+    num_envs : int
+        Pages shown at once.
+    batch_size : int
+        Pages (slots, for agents that fill slots) of a gradient step.
+    learning_rate : float
+        Of Adam, at first.
+    half_life : float
+        Pages after which the learning rate is half of what it was at first, a third after twice
+        as many, and so on.
+    hidden : int
+        Width of the network's layers.
+    """
+
+    num_envs: int = 256
+    batch_size: int = 2048
+    learning_rate: float = 2e-3
+    half_life: float = 100_000.0
+    hidden: int = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class ProximalSettings(NetworkSettings):
+    """What proximal policy optimisation has to set as well.
+
+    Attributes
+    ----------
+    steps : int
+        Batches of pages between updates.
+    epochs : int
+        Times that the pages between two updates are learned from.
+    clip_range : float
+        How far the probability ratio counts.
+    """
+
+    steps: int = 8
+    epochs: int = 4
+    clip_range: float = 0.2
+
+
 class StableBaselinesAgent(Agent):
     """An agent whose learning is done by a Stable-Baselines3 algorithm.
 

@@ -76,34 +76,37 @@ class _Both(nn.Module):
         return value
 
 
-class ScoresPolicy(ActorCriticPolicy):
+class _AroundTheScorer:
+    """Puts the network where Stable-Baselines3's actor-critic policies have layers of their own."""
+
+    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
+        self.make_network = network
+        super().__init__(*args, **kwargs)
+
+    def _build(self, lr_schedule: Any) -> None:
+        policy: Any = self  # the layers are not of the types declared there
+        policy.mlp_extractor, policy.action_net = self.make_network(), _Both()
+        policy.value_net = _Both()
+        self._more_parameters()
+        settings = policy.optimizer_kwargs
+        policy.optimizer = policy.optimizer_class(
+            policy.parameters(), lr=lr_schedule(1), **settings
+        )
+
+    def _more_parameters(self) -> None:
+        """Make what is learned beside the network."""
+
+
+class ScoresPolicy(_AroundTheScorer, ActorCriticPolicy):
     """Scores around the scorer's, with one spread for all candidates."""
 
-    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
-        self.make_network = network
-        super().__init__(*args, **kwargs)
-
-    def _build(self, lr_schedule: Any) -> None:
-        layers: Any = self.make_network(), _Both(), _Both()  # not of the types declared there
-        self.mlp_extractor, self.action_net, self.value_net = layers
+    def _more_parameters(self) -> None:
         # One for all candidates: their places in the list mean nothing.
         self.log_std = nn.Parameter(torch.full((1,), float(self.log_std_init)))
-        optimiser: Any = self.optimizer_class
-        self.optimizer = optimiser(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
-class MaskedSlotsPolicy(MaskableActorCriticPolicy):
+class MaskedSlotsPolicy(_AroundTheScorer, MaskableActorCriticPolicy):
     """The scorer's scores are the logits of the next document."""
-
-    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
-        self.make_network = network
-        super().__init__(*args, **kwargs)
-
-    def _build(self, lr_schedule: Any) -> None:
-        layers: Any = self.make_network(), _Both(), _Both()  # not of the types declared there
-        self.mlp_extractor, self.action_net, self.value_net = layers
-        optimiser: Any = self.optimizer_class
-        self.optimizer = optimiser(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
 class ScoresActor(Actor):

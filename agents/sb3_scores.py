@@ -9,7 +9,7 @@ import numpy as np
 
 from ..policies import Ranker
 from .base import register
-from .sb3_base import StableBaselinesAgent
+from .sb3_base import NetworkSettings, ProximalSettings, StableBaselinesAgent
 
 
 class _ScoresAgent(StableBaselinesAgent):
@@ -42,41 +42,16 @@ class PPOAgent(_ScoresAgent):
     budget = 200_000
 
     @dataclass(frozen=True)
-    class Settings:
-        """Settings of :class:`PPOAgent`.
+    class Settings(ProximalSettings):
+        """Settings of :class:`PPOAgent`, beside those of ``ProximalSettings``.
 
         Attributes
         ----------
-        num_envs : int
-            Pages shown at once.
-        steps : int
-            Batches of pages between updates.
-        batch_size : int
-            Pages of a gradient step.
-        epochs : int
-            Times that the pages between two updates are learned from.
-        learning_rate : float
-            Of Adam, at first.
-        half_life : float
-            Pages after which the learning rate is half of what it was at first, a third after
-            twice as many, and so on.
-        clip_range : float
-            How far the probability ratio counts.
         spread : float
             Standard deviation of the scores at first; it is learned.
-        hidden : int
-            Width of the network's layers.
         """
 
-        num_envs: int = 256
-        steps: int = 8
-        batch_size: int = 2048
-        epochs: int = 4
-        learning_rate: float = 2e-3
-        half_life: float = 100_000.0
-        clip_range: float = 0.2
         spread: float = 0.5
-        hidden: int = 64
 
     def _make(self) -> Any:
         from stable_baselines3 import PPO
@@ -107,41 +82,30 @@ class SACAgent(_ScoresAgent):
     budget = 300_000
 
     @dataclass(frozen=True)
-    class Settings:
-        """Settings of :class:`SACAgent`.
+    class Settings(NetworkSettings):
+        """Settings of :class:`SACAgent`, beside those of ``NetworkSettings``.
 
         Attributes
         ----------
-        num_envs : int
-            Pages shown at once.
         gradient_steps : int
             Between two batches of pages.
-        batch_size : int
-            Pages of a gradient step.
         buffer_size : int
             Pages that are replayed from.
-        learning_rate, half_life : float
-            As of PPO.
         entropy : float
             Weight of the entropy of the scores; the higher, the more is explored.
         spread : float
             Standard deviation of the scores (before they are squashed) at first; it is learned.
         sharpness : float
             Of the critic's soft ranks.
-        hidden : int
-            Width of the networks' layers.
         """
 
-        num_envs: int = 256
-        gradient_steps: int = 1
         batch_size: int = 1024
-        buffer_size: int = 100_000
         learning_rate: float = 3e-3
-        half_life: float = 100_000.0
+        gradient_steps: int = 1
+        buffer_size: int = 100_000
         entropy: float = 0.03
         spread: float = 0.5
         sharpness: float = 5.0
-        hidden: int = 64
 
     def _make(self) -> Any:
         from stable_baselines3 import SAC

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..policies import Policy
 from .base import register
-from .sb3_base import StableBaselinesAgent
+from .sb3_base import NetworkSettings, ProximalSettings, StableBaselinesAgent
 from .slot_policy import SlotPolicy
 
 
@@ -30,41 +30,20 @@ class MaskablePPOAgent(_SlotsAgent):
     budget = 150_000
 
     @dataclass(frozen=True)
-    class Settings:
-        """Settings of :class:`MaskablePPOAgent`.
+    class Settings(ProximalSettings):
+        """Settings of :class:`MaskablePPOAgent`, beside those of ``ProximalSettings``.
 
         Attributes
         ----------
-        num_envs : int
-            Pages filled at once.
-        steps : int
-            Batches of pages between updates.
-        batch_size : int
-            Slots of a gradient step.
-        epochs : int
-            Times that the pages between two updates are learned from.
-        learning_rate : float
-            Of Adam, at first.
-        half_life : float
-            Pages after which the learning rate is half of what it was at first, a third after
-            twice as many, and so on.
-        clip_range : float
-            How far the probability ratio counts.
         entropy : float
             Weight of the entropy of choices; the higher, the more is explored.
-        hidden : int
-            Width of the network's layers.
         """
 
-        num_envs: int = 256
-        steps: int = 4
         batch_size: int = 5120
-        epochs: int = 2
         learning_rate: float = 5e-3
-        half_life: float = 100_000.0
-        clip_range: float = 0.2
+        steps: int = 4
+        epochs: int = 2
         entropy: float = 0.0
-        hidden: int = 64
 
     def _make(self) -> Any:
         from .sb3_policies import MaskedSlotsPolicy  # first: it says what is missing
@@ -100,41 +79,30 @@ class DQNAgent(_SlotsAgent):
     reward_scale = 0.2
 
     @dataclass(frozen=True)
-    class Settings:
-        """Settings of :class:`DQNAgent`.
+    class Settings(NetworkSettings):
+        """Settings of :class:`DQNAgent`, beside those of ``NetworkSettings``.
 
         Attributes
         ----------
-        num_envs : int
-            Pages filled at once.
         gradient_steps : int
             Between two batches of pages.
-        batch_size : int
-            Slots of a gradient step.
         buffer_pages : int
             Pages that are replayed from.
-        learning_rate, half_life : float
-            As of MaskablePPO.
         exploration : float
             Share of slots that are filled at random, at first.
         exploration_half_life : float
             Pages after which that share has halved, and halves again.
         least_exploration : float
             What it never falls below.
-        hidden : int
-            Width of the network's layers.
         """
 
-        num_envs: int = 256
-        gradient_steps: int = 4
-        batch_size: int = 2048
-        buffer_pages: int = 10_000
         learning_rate: float = 5e-3
         half_life: float = 50_000.0
+        gradient_steps: int = 4
+        buffer_pages: int = 10_000
         exploration: float = 0.3
         exploration_half_life: float = 30_000.0
         least_exploration: float = 0.02
-        hidden: int = 64
 
     def _make(self) -> Any:
         from .sb3_policies import FreeDQN, SlotsDQNPolicy

@@ -5,32 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ..data.registry import registering, same_class
+
 if TYPE_CHECKING:
     from .base import ClickModel
 
 Model = TypeVar("Model", bound="type[ClickModel]")
+
+__all__ = ["register", "registered", "registered_class", "same_class"]
 
 _CLASSES: dict[str, type[ClickModel]] = {}
 
 
 def register(name: str) -> Callable[[Model], Model]:
     """Register a click model under ``name``: a class decorator, for models of one's own too."""
-
-    def decorate(cls: Model) -> Model:
-        known = _CLASSES.get(name)
-        # The same class again (a notebook cell, a reloaded module) replaces itself.
-        if known is not None and not same_class(known, cls):
-            raise ValueError(f"the name {name!r} is taken by {known.__module__}.{known.__name__}")
-        cls.name = name
-        _CLASSES[name] = cls
-        return cls
-
-    return decorate
-
-
-def same_class(one: type, other: type) -> bool:
-    """Whether two classes are one by name, so that a class made again counts as itself."""
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    return registering(_CLASSES, name)
 
 
 def registered_class(name: str) -> type[ClickModel]:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..clickmodels.registry import same_class
 from ..data import World, checks
 from ..data.arrays import load_arrays, save_arrays
+from ..data.registry import registering, same_class
 
 _CLASSES: dict[str, type[Policy]] = {}
 Class = TypeVar("Class", bound="type[Policy]")
@@ -19,16 +19,7 @@ Class = TypeVar("Class", bound="type[Policy]")
 
 def register(name: str) -> Callable[[Class], Class]:
     """Register a policy class under ``name``, so that ``Policy.load`` can make it."""
-
-    def decorate(cls: Class) -> Class:
-        known = _CLASSES.get(name)
-        if known is not None and not same_class(known, cls):
-            raise ValueError(f"the name {name!r} is taken by {known.__module__}.{known.__name__}")
-        cls.name = name
-        _CLASSES[name] = cls
-        return cls
-
-    return decorate
+    return registering(_CLASSES, name)
 
 
 def candidate_scores(scores: ArrayLike, world: World | None) -> NDArray[np.float64]:

@@ -271,12 +271,16 @@ def test_checkpoints_of_another_set_up_are_refused(tmp_path):
 def test_train_takes_the_name(name):
     policy = agents.train(name, make(), PAGES, **QUICK[name])
     policy.check_world(WORLD)
+    assert policy.slots == SLOTS
+    assert policy.fingerprint == WORLD.fingerprint
 
 
 def test_a_world_without_features_can_be_learned_in():
     world = data.World(WORLD.relevance, candidates=WORLD.candidates)
     env = make(world, observation="ids")
-    agents.train("PPO", env, PAGES, **QUICK["PPO"]).check_world(world)
+    policy = agents.train("PPO", env, PAGES, **QUICK["PPO"])
+    shown = policy.greedy(np.arange(world.n_queries))
+    assert ((shown >= 0).sum(axis=1) == np.minimum(SLOTS, world.n_candidates)).all()
 
 
 def share_of_gap(name, seed=0):
