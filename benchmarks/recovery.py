@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels.cells import latest_cells, rank_cells
+from clickgym.clickmodels.cells import cell_numbers, latest_cells, rank_cells
 
 IMPRESSIONS, TEST_PAGES = 1_000_000, 50_000
 
@@ -22,7 +22,7 @@ IMPRESSIONS, TEST_PAGES = 1_000_000, 50_000
 def examination_error(name: str, model, user, log: data.ClickLog) -> float:
     """Return the weighted mean relative error of the examination table."""
     cells = rank_cells if name == "PBM" else latest_cells
-    weight = np.bincount(cells(log.clicks).ravel(), minlength=user.examination.size)
+    weight = np.bincount(cell_numbers(cells, log.clicks).ravel(), minlength=user.examination.size)
     ours = (model.examination / model.examination.flat[0]).ravel()
     theirs = (user.examination / user.examination.flat[0]).ravel()
     return float(np.average(np.abs(ours / theirs - 1.0), weights=weight))

@@ -4,24 +4,31 @@ from .arm import ARM
 from .arm_nc import ARMNC
 from .base import ClickModel, NotCapable, NotExact
 from .cacm import CACMMinus
+from .ccm import CCM
+from .cm import CM
 from .cocm import CoCM
 from .ctr import CTR
 from .dbn import DBN
+from .dcm import DCM
 from .dctr import DCTR
 from .drctr import DRCTR
-from .fitting import fit, names
+from .ensemble import Ensemble
+from .fitting import bootstrap_weights, fit, member_seed, names
 from .ncm import NCM
 from .pbm import PBM
 from .ranktopobs import RankTopObs
 from .rctr import RCTR
 from .registry import register, registered
+from .sdbn import SDBN
 from .toppop import TopPop
 from .toppopobs import TopPopObs
 from .ubm import UBM
 from .users import true_user, user_names
 
 __all__ = [
-    "ARM", "ARMNC", "CTR", "DBN", "DCTR", "DRCTR", "NCM", "PBM", "RCTR", "UBM", "CACMMinus",
-    "ClickModel", "CoCM", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
-    "fit", "names", "register", "registered", "true_user", "user_names",
+    "ARM", "ARMNC", "CCM", "CM", "CTR", "DBN", "DCM", "DCTR", "DRCTR", "NCM", "PBM", "RCTR", "SDBN",
+    "UBM", "CACMMinus",
+    "ClickModel", "CoCM", "Ensemble", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
+    "bootstrap_weights", "fit", "member_seed", "names", "register", "registered", "true_user",
+    "user_names",
 ]  # fmt: skip

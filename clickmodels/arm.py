@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import ClickLog, World, checks
+from ..data import World, checks
 from .base import PREFIX_SLOTS, ClickModel
-from .cells import fold, prefix_cells, prefix_clicks
-from .examined import LinearExamination, fit_examined
-from .prefix import PrefixModel
+from .cells import PairCellFold, prefix_clicks
+from .examined import Examination, LinearExamination
+from .prefix import PrefixModel, check_slots
 from .registry import register
 
 if TYPE_CHECKING:
@@ -41,12 +41,18 @@ class ARM(PrefixModel):
         super().__init__(attractiveness, expit(design(len(self.weights)) @ self.weights))
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        check_slots(log.slots, cls.name)
-        counts = fold(log, world, prefix_cells, (1 << log.slots) - 1)
-        examination = LinearExamination(len(counts.cells), design(log.slots)[counts.cells])
-        fitted = fit_examined(counts, world, examination)
-        return cls(fitted.attractiveness, fitted.theta)
+    def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
+        return LinearExamination(len(fold.cells), design(fold.slots)[fold.cells])
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        examination: Examination,
+        fold: PairCellFold,
+    ) -> ClickModel:
+        return cls(attractiveness, theta)
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
@@ -64,9 +70,3 @@ def design(slots: int) -> NDArray[np.float64]:
     """Return what the weights multiply for every click prefix, (2^slots - 1, slots)."""
     clicks, _ = prefix_clicks(slots)
     return np.column_stack([np.ones(len(clicks)), clicks])
-
-
-def check_slots(slots: int, name: str) -> None:
-    """Raise if pages are too long for a table of click prefixes."""
-    if slots > PREFIX_SLOTS:
-        raise ValueError(f"{name} takes pages of up to {PREFIX_SLOTS} slots, the log has {slots}")

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import ClickLog, World, checks
-from .arm import check_slots, design
+from ..data import World, checks
+from .arm import design
 from .base import CONDITIONAL, RANK, ClickModel
-from .cells import fold
-from .examined import LinearExamination, fit_examined
+from .cells import Cells, PairCellFold, SlotCells
+from .examined import Examination, LinearExamination
+from .examined_model import ExaminedModel
+from .prefix import check_slots
 from .registry import register
-from .structural import StructuralModel
 
 if TYPE_CHECKING:
     from .networks import Network
 
 
 @register("ARM-NC")
-class ARMNC(StructuralModel):
+class ARMNC(ExaminedModel):
     """Non-causal ARM (the robustness paper, section 3.2.3): a warning, not a model to use.
 
     Assumptions: as ARM, but the logistic regression also reads the click on the rank itself, so
@@ -49,12 +51,23 @@ class ARMNC(StructuralModel):
         return len(self.weights) - 1
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        check_slots(log.slots, cls.name)
-        counts = fold(log, world, _cells_with_own_click, (2 << log.slots) - 1)
-        examination = LinearExamination(len(counts.cells), design(log.slots + 1)[counts.cells])
-        fitted = fit_examined(counts, world, examination)
-        return cls(fitted.attractiveness, fitted.theta)
+    def _cells(cls, slots: int) -> Cells:
+        check_slots(slots, cls.name)
+        return _cells_with_own_click
+
+    @classmethod
+    def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
+        return LinearExamination(len(fold.cells), design(fold.slots + 1)[fold.cells])
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        examination: Examination,
+        fold: PairCellFold,
+    ) -> ClickModel:
+        return cls(attractiveness, theta)
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
@@ -75,11 +88,9 @@ class ARMNC(StructuralModel):
         return self._attractiveness.rows(query, ranking) * expit(self.weights[0] + seen)
 
 
-def _cells_with_own_click(clicks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the number of the prefix that ends with each slot's own click, (n, K)."""
+def _cells_with_own_click(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
+    """Yield the number of the prefix that ends with each slot's own click."""
     code = np.zeros(len(clicks), dtype=np.int64)
-    cells = np.empty(clicks.shape, dtype=np.int64)
     for slot in range(clicks.shape[1]):
         code = 2 * code + clicks[:, slot]
-        cells[:, slot] = (2 << slot) - 1 + code
-    return cells
+        yield SlotCells((2 << slot) - 1, 2 << slot, code)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,9 +76,34 @@ class ClickModel:
         """Return the model fitted to ``log``: ``fit(log, world, seed=0, ...)``."""
         raise NotCapable(f"{cls.__name__} does not define fit()")
 
+    @classmethod
+    def fit_members(
+        cls,
+        log: ClickLog,
+        world: World,
+        weights: NDArray[np.float64],
+        seeds: Sequence[int],
+        **settings: Any,
+    ) -> list[ClickModel]:
+        """Return a model fitted to ``log`` with each of M ``weights`` (n, M) for its rows.
+
+        Here one after the other; overridden where they can share work.
+        """
+        models = []
+        for weight, seed in zip(weights.T, seeds, strict=True):
+            kept = weight > 0
+            bootstrap = replace(log[kept], weight=weight[kept])
+            models.append(cls.fit(bootstrap, world, seed=seed, **settings))
+        return models
+
     def state(self) -> dict[str, Any]:
         """Return the keyword arguments that make this model again: arrays and JSON values."""
         raise NotCapable(f"{type(self).__name__} does not define state()")
+
+    @classmethod
+    def from_state(cls, **state: Any) -> ClickModel:
+        """Return the model of a ``state``: here by the class itself."""
+        return cls(**state)
 
     # What follows from it
 
@@ -279,7 +306,7 @@ class ClickModel:
             raise ValueError(f"{path}: {error}") from error
         seen = arrays.pop("__seen__", None)
         try:
-            model: ClickModel = cls(**arrays, **header["settings"])
+            model = cls.from_state(**arrays, **header["settings"])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: does not make a {header['name']}: {error}") from error
         model.fingerprint = header["fingerprint"]
@@ -305,9 +332,7 @@ class ClickModel:
         return self
 
 
-def log_of_outcomes(
-    probs: NDArray[np.float64], clicks: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def log_of_outcomes(probs: NDArray[np.float64], clicks: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return log P(what happened) slot by slot; -inf where it could not happen."""
     with np.errstate(divide="ignore"):
         return np.where(clicks, np.log(probs), np.log1p(-probs))
@@ -328,4 +353,3 @@ def all_clicks(slots: int) -> NDArray[np.bool_]:
     """Return all 2^slots click vectors, (2^slots, slots) bool; the last slot varies fastest."""
     codes = np.arange(1 << slots)[:, None]
     return (codes >> np.arange(slots)[::-1]) & 1 == 1
-

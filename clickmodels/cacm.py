@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..data import ClickLog, World
-from .arm import check_slots
+from ..data import World
 from .base import ClickModel
-from .cells import fold, prefix_cells
-from .examined import fit_examined
-from .prefix import PrefixModel
+from .cells import PairCellFold
+from .examined import Examination
+from .prefix import PrefixModel, check_slots
 from .registry import register
 
 if TYPE_CHECKING:
@@ -38,16 +39,22 @@ class CACMMinus(PrefixModel):
     deterministic: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
+    def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
         from .prefix_networks import GRUExamination
         from .training import seeded
 
-        check_slots(log.slots, cls.name)
-        counts = fold(log, world, prefix_cells, (1 << log.slots) - 1)
         with seeded(seed):
-            examination = GRUExamination(log.slots, _HIDDEN, counts.cells)
-        fitted = fit_examined(counts, world, examination)
-        return cls(fitted.attractiveness, expit(examination.all_logits(fitted.theta)))
+            return GRUExamination(fold.slots, _HIDDEN, fold.cells)
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        examination: Any,
+        fold: PairCellFold,
+    ) -> ClickModel:
+        return cls(attractiveness, expit(examination.all_logits(theta)))
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:

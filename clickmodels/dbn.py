@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import ClickLog, World, checks
+from ..data import World, checks
 from ..data.uniforms import Uniforms
-from .base import ClickModel, zero_after_impossible
-from .dbn_fit import fit_dbn_tables
+from .base import ClickModel
+from .chain import ChainModel
+from .chain_fit import ChainFold, FittedChain
+from .continuation import Satisfying
 from .registry import register
-from .structural import StructuralModel
+from .structural import pair_table
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @register("DBN")
-class DBN(StructuralModel):
+class DBN(ChainModel):
     """Dynamic Bayesian network (Chapelle and Zhang 2009; the robustness paper, equations 10, 11).
 
     Assumptions: the user reads from the top; an examined document is clicked if attractive; a
@@ -52,14 +54,33 @@ class DBN(StructuralModel):
         return self._satisfaction.values
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        return cls(*fit_dbn_tables(log, world))
+    def _continuation(cls) -> Satisfying:
+        return Satisfying(patient=False)
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        fitted: FittedChain,
+        fold: ChainFold,
+        world: World,
+    ) -> ClickModel:
+        assert isinstance(fitted.continuation, Satisfying)
+        logits, goes_on = fitted.continuation.split(fitted.theta)
+        satisfaction = pair_table(fold.pairs, logits, fitted.continuation.satisfied, world)
+        return cls._of_satisfaction(attractiveness, satisfaction, goes_on)
+
+    @classmethod
+    def _of_satisfaction(
+        cls, attractiveness: ArrayLike, satisfaction: ArrayLike, goes_on: float
+    ) -> ClickModel:
+        return cls(attractiveness, satisfaction, goes_on)
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks import DBNNetwork
+        from .chain_networks import DBNNetwork
 
-        return DBNNetwork(world, slots, embedding, hidden)
+        return DBNNetwork(world, embedding, hidden)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
@@ -73,34 +94,16 @@ class DBN(StructuralModel):
         """Return attractiveness times satisfaction, (Q, N)."""
         return self._relevance.values
 
-    def conditional_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
-        """Return P(C_k = 1 | c_<k), (n, K), by filtering P(E_k = 1 | c_<k) down the page."""
-        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        values = self._attractiveness.columns(query, ranking.T)
-        stay = 1.0 - self._satisfaction.columns(query, ranking.T)
-        examined = np.ones(len(query))
-        probs = np.empty(values.shape)
-        for slot in range(len(values)):
-            probs[slot] = examined * values[slot]
-            skipped = 1.0 - probs[slot]
-            # A skip that could not happen leaves 0 / 0 here; zero_after_impossible settles it.
-            after_skip = examined * (1.0 - values[slot]) / np.where(skipped > 0, skipped, 1.0)
-            examined = np.where(clicks[:, slot], stay[slot], after_skip) * self.continuation
-        return zero_after_impossible(np.ascontiguousarray(probs.T), clicks)
+    @property
+    def after_skip(self) -> float:
+        """The continuation probability."""
+        return self.continuation
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
-        """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
-        query, ranking = self.checked_pages(query, ranking)
-        values = self._attractiveness.columns(query, ranking.T)
-        goes_on = 1.0 - self._relevance.columns(query, ranking.T)
-        goes_on *= self.continuation
-        examined = np.ones(len(query))
-        for slot in range(len(values)):
-            values[slot] *= examined
-            examined *= goes_on[slot]
-        return np.ascontiguousarray(values.T)
+    def after_click_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return P(not satisfied) times the continuation probability, (K, n)."""
+        return self.continuation * (1.0 - self._satisfaction.columns(query, columns))
 
     def score_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64]

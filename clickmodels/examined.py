@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..data import World
 from .cells import PairCells, sums
+from .logistic import Logistic, logistic
 from .prior import BetaPrior
-from .quasi_newton import ROUNDS, minimise
+from .quasi_newton import search
 
 _EXAMINATION_SD = 6.0  # a weak normal prior on examination logits, against cells hardly seen
 
@@ -65,36 +65,42 @@ class LinearExamination:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Attractiveness (Q, N), with the prior's mean for what was never shown, and θ."""
+    """Logits of attractiveness (P,), θ, and the attractiveness prior that was learned."""
 
-    attractiveness: NDArray[np.float64]
+    logits: NDArray[np.float64]
     theta: NDArray[np.float64]
     prior: BetaPrior
 
 
-def fit_examined(counts: PairCells, world: World, examination: Examination) -> Fitted:
+def fit_examined(
+    counts: PairCells,
+    n_pairs: int,
+    n_cells: int,
+    examination: Examination,
+    start: Fitted | None = None,
+) -> Fitted:
     """Return the most likely attractiveness and θ, with the attractiveness prior learned.
 
     Each round searches by L-BFGS for the most likely logits under the prior, then learns the
-    prior from the clicks of each pair and its expected examinations. A round's step costs one
-    pass over the counts. Deterministic.
+    prior from the clicks of each pair and its expected examinations; it begins at ``start`` (the
+    fit to a similar log) or from nothing. A round's step costs one pass over the counts.
+    Deterministic.
     """
-    n_pairs, n_cells = len(counts.pairs), len(counts.cells)
-    prior = BetaPrior()
-    point = np.concatenate([np.full(n_pairs, prior.logit), examination.start()])
-    clicks = sums(counts.pair, counts.clicks, n_pairs)
-    for number in range(ROUNDS):
-        objective = _Objective(counts, examination, prior, n_pairs, n_cells)
-        last = number == ROUNDS - 1
-        point = minimise(objective, point, objective.curvature(point), last)
-        prior = prior.learned(clicks, objective.examined(point))
-    table = np.full(world.n_queries * world.n_docs, prior.mean)
-    table[counts.pairs] = expit(point[:n_pairs])
-    return Fitted(table.reshape(world.n_queries, world.n_docs), point[n_pairs:], prior)
+    if start is None:
+        prior = BetaPrior()
+        point = np.concatenate([np.full(n_pairs, prior.logit), examination.start()])
+    else:
+        prior, point = start.prior, np.concatenate([start.logits, start.theta])
+    objective = ExaminedObjective(counts, examination, prior, n_pairs, n_cells)
+    point = search(objective, point, start is not None)
+    return Fitted(point[:n_pairs], point[n_pairs:], objective.prior)
 
 
-class _Objective:
-    """Minus the log posterior of the logits of pairs and of θ, and its gradient."""
+class ExaminedObjective:
+    """Minus the log posterior of the logits of pairs and of θ, and its gradient.
+
+    Pairs stand in order in the counts, so that what belongs to one is summed in one sweep.
+    """
 
     def __init__(
         self,
@@ -106,47 +112,61 @@ class _Objective:
     ) -> None:
         self.counts, self.examination, self.prior = counts, examination, prior
         self.n_pairs, self.n_cells = n_pairs, n_cells
+        self.totals = counts.clicks + counts.skips
+        self.pair_clicks = sums(counts.pair, counts.clicks, n_pairs)
+        self.cell_clicks = sums(counts.cell, counts.clicks, n_cells)
 
     def _split(
         self, point: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Logistic, NDArray[np.float64], NDArray[np.float64]]:
         pairs, theta = point[: self.n_pairs], point[self.n_pairs :]
-        logits = self.examination.logits(theta)
-        return pairs, theta, logits, expit(pairs)
+        return logistic(pairs), theta, self.examination.logits(theta)
 
     def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return value and gradient."""
         counts = self.counts
-        pairs, theta, logits, attractive = self._split(point)
-        log_attractive, log_examined = -np.logaddexp(0, -pairs), -np.logaddexp(0, -logits)
-        log_click = log_attractive[counts.pair] + log_examined[counts.cell]
-        click = np.minimum(np.exp(log_click), 1.0 - 1e-15)
-        likelihood = counts.clicks @ log_click + counts.skips @ np.log1p(-click)
-        pull = counts.clicks - counts.skips * click / (1.0 - click)
-        by_pair = sums(counts.pair, pull, self.n_pairs) * (1.0 - attractive)
-        by_cell = sums(counts.cell, pull, self.n_cells) * expit(-logits)
+        attractive, theta, logits = self._split(point)
+        examined = logistic(logits)
+        click = attractive.p.take(counts.pair)
+        click *= examined.p.take(counts.cell)
+        skip = np.maximum(1.0 - click, 1e-15)
+        likelihood = (
+            self.pair_clicks @ attractive.log_p + self.cell_clicks @ examined.log_p
+            + counts.skips @ np.log(skip)
+        )  # fmt: skip
+        click /= skip
+        click *= counts.skips  # the pull of the skips, to be taken from that of the clicks
+        pair_pull = self.pair_clicks - sums(counts.pair, click, self.n_pairs)
+        cell_pull = self.cell_clicks - sums(counts.cell, click, self.n_cells)
         shrink = logits / _EXAMINATION_SD**2
-        value = -likelihood + self.prior.loss(pairs) + 0.5 * float(shrink @ logits)
-        by_theta = self.examination.pull_back(theta, shrink - by_cell)
-        return float(value), np.concatenate([self.prior.gradient(attractive) - by_pair, by_theta])
+        value = -likelihood + self.prior.loss(attractive) + 0.5 * float(shrink @ logits)
+        by_theta = self.examination.pull_back(theta, shrink - cell_pull * (1.0 - examined.p))
+        by_pair = self.prior.gradient(attractive.p) - pair_pull * (1.0 - attractive.p)
+        return float(value), np.concatenate([by_pair, by_theta])
 
     def curvature(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the Fisher information's diagonal, with the priors'."""
         counts = self.counts
-        _, _, logits, attractive = self._split(point)
+        (attractive, _, _), _, logits = self._split(point)
         examined = expit(logits)
-        click = attractive[counts.pair] * examined[counts.cell]
-        weight = (counts.clicks + counts.skips) * click / np.maximum(1.0 - click, 1e-12)
+        click = attractive.take(counts.pair)
+        click *= examined.take(counts.cell)
+        weight = self.totals * click
+        weight /= np.maximum(1.0 - click, 1e-12)
         by_pair = sums(counts.pair, weight, self.n_pairs) * (1.0 - attractive) ** 2
         by_cell = sums(counts.cell, weight, self.n_cells) * (1.0 - examined) ** 2
         by_theta = self.examination.curvature(by_cell + 1.0 / _EXAMINATION_SD**2)
         return np.concatenate([by_pair + self.prior.curvature(attractive), by_theta])
 
+    def learn(self, point: NDArray[np.float64]) -> None:
+        """Learn the prior from the clicks of each pair and its expected examinations."""
+        self.prior = self.prior.learned(self.pair_clicks, self.examined(point))
+
     def examined(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how often each pair was examined, in expectation given its clicks, (P,)."""
         counts = self.counts
-        _, _, logits, attractive = self._split(point)
+        (attractive, _, _), _, logits = self._split(point)
         examined = expit(logits)[counts.cell]
         value = attractive[counts.pair]
         skipped = examined * (1.0 - value) / np.maximum(1.0 - examined * value, 1e-12)
-        return sums(counts.pair, counts.clicks + counts.skips * skipped, self.n_pairs)
+        return self.pair_clicks + sums(counts.pair, counts.skips * skipped, self.n_pairs)

@@ -6,11 +6,16 @@ import inspect
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import poisson
 
-from ..data import ClickLog, World
+from ..data import ClickLog, World, checks
 from .base import ClickModel
 from .counting import check_log
+from .ensemble import Ensemble
 from .registry import registered, registered_class
+
+_POISSON = poisson.cdf(np.arange(20), 1.0)  # beyond, a double has no room
 
 
 def names() -> tuple[str, ...]:
@@ -39,6 +44,8 @@ def fit(
     seed: int = 0,
     validation: ClickLog | None = None,
     parameters: str = "table",
+    members: int | None = None,
+    bootstrap: bool = True,
     **settings: Any,
 ) -> ClickModel:
     """Return the click model ``name`` fitted to ``log``.
@@ -54,13 +61,21 @@ def fit(
     parameters : {"table", "embedding"}
         For models with a choice: a logit for every pair with a learned prior, or the robustness
         paper's embeddings.
+    members : int, optional
+        Fit so many models and return their ``Ensemble``. Each has a seed of its own and is fitted
+        to its own bootstrap of the log: every impression counts as often as a Poisson draw of
+        mean one says (see ``bootstrap_weights``). Table fits share the folding of the log, and
+        begin where the fit to the whole log ends, so ten cost far less than ten fits.
+    bootstrap : bool
+        False: members differ by their seed alone; those of a deterministic fit are then equal.
     settings
         The model's own (see its ``fit``); an unknown one is a ``TypeError``.
 
     Returns
     -------
     ClickModel
-        With ``seen`` (Q, N), the documents that the log showed, and the world's fingerprint.
+        With ``seen`` (Q, N), the documents that the log showed, and the world's fingerprint;
+        members of an ensemble have what their bootstrap showed.
     """
     if name not in names():
         what = "cannot be fitted" if name in registered() else "is not a click model"
@@ -83,10 +98,56 @@ def fit(
         settings["parameters"] = parameters
     elif parameters != "table":
         raise ValueError(f"{name} has no parameters={parameters!r}")
-    model = cls.fit(log, world, seed=seed, **settings)
-    seen = np.zeros((world.n_queries, world.n_docs), dtype=bool)
-    rows, slots = np.nonzero(log.ranking >= 0)
-    seen[log.query[rows], log.ranking[rows, slots]] = True
-    model.seen = seen
+    if members is None:
+        model = cls.fit(log, world, seed=seed, **settings)
+        return _belonging(model, log, world)
+    members = checks.positive_integer(members, "members")
+    seeds = [member_seed(seed, number) for number in range(members)]
+    if not bootstrap:
+        random = parameters not in cls.deterministic
+        models = [cls.fit(log, world, seed=one, **settings) for one in seeds[: members**random]]
+        fitted = [_belonging(model, log, world) for model in models]
+        return _belonging(Ensemble(fitted * (members // len(fitted))), log, world)
+    weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
+    models = cls.fit_members(log, world, weights, seeds, **settings)
+    for model, weight in zip(models, weights.T, strict=True):
+        _belonging(model, log, world, weight)
+    return _belonging(Ensemble(models), log, world)
+
+
+def member_seed(seed: int, number: int) -> int:
+    """Return the seed of an ensemble's member: of its bootstrap and of its fit."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def bootstrap_weights(log: ClickLog, seed: int) -> NDArray[np.float64]:
+    """Return how often each row counts in a bootstrap of the log, (n,): Poisson draws.
+
+    A row that stands for w impressions has mean w, as if each impression was drawn.
+    """
+    rng = np.random.default_rng(seed)
+    while True:  # a log of a few rows may have no impression left
+        if log.weight is None:  # by inversion, which is faster for one mean
+            weights = np.searchsorted(_POISSON, rng.random(len(log)), "right").astype(np.float64)
+        else:
+            weights = rng.poisson(log.weight).astype(np.float64)
+        if (log.ranking[weights > 0][:, 0] >= 0).any():
+            return weights
+
+
+def _belonging(
+    model: ClickModel, log: ClickLog, world: World, weight: NDArray[np.float64] | None = None
+) -> ClickModel:
+    """Return the model with what it was fitted to noted on it: the log's rows with weight."""
     model.fingerprint = world.fingerprint
+    if model.seen is not None:  # the counts told it
+        return model
+    query, ranking = log.query, log.ranking
+    if weight is not None:
+        query, ranking = query[weight > 0], ranking[weight > 0]
+    # Empty slots mark the place before a query's first document, which is cut off.
+    seen = np.zeros((world.n_queries, world.n_docs + 1), dtype=bool)
+    pairs = ranking + (query.astype(np.int64) * (world.n_docs + 1) + 1)[:, None]
+    seen.reshape(-1)[pairs] = True
+    model.seen = np.ascontiguousarray(seen[:, 1:])
     return model

@@ -118,7 +118,7 @@ class PBMNetwork(ExaminedNetwork):
         """Return a ``PBM``."""
         from .pbm import PBM
 
-        return PBM(self.attractiveness.table(), _sigmoid(self.ranks))
+        return PBM(self.attractiveness.table(), probabilities(self.ranks))
 
 
 class UBMNetwork(ExaminedNetwork):
@@ -139,41 +139,9 @@ class UBMNetwork(ExaminedNetwork):
         """Return a ``UBM``."""
         from .ubm import UBM
 
-        return UBM(self.attractiveness.table(), _sigmoid(self.ranks))
+        return UBM(self.attractiveness.table(), probabilities(self.ranks))
 
 
-class DBNNetwork(Network):
-    """The dynamic Bayesian network."""
-
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
-        super().__init__()
-        self.attractiveness = PairLogits(world, embedding, hidden)
-        self.satisfaction = PairLogits(world, embedding, hidden)
-        self.continuation = nn.Parameter(torch.tensor(1.0))
-
-    def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
-        """Return minus the log-likelihood of each page, by filtering P(examined) down the page."""
-        attractive = torch.sigmoid(self.attractiveness(query, ranking))
-        attractive = torch.where(ranking >= 0, attractive, 0.0)
-        stay = torch.sigmoid(-self.satisfaction(query, ranking))
-        goes_on = torch.sigmoid(self.continuation)
-        examined = torch.ones(len(query), device=query.device)
-        log_click = []
-        for slot in range(ranking.shape[1]):
-            value = attractive[:, slot]
-            click = (examined * value).clamp(1e-7, 1.0 - 1e-7)
-            log_click.append(torch.log(click))
-            skipped = examined * (1.0 - value) / (1.0 - click)
-            examined = torch.where(clicks[:, slot], stay[:, slot], skipped) * goes_on
-        return click_loss(torch.stack(log_click, dim=1), clicks, ranking >= 0)
-
-    def frozen(self) -> ClickModel:
-        """Return a ``DBN``."""
-        from .dbn import DBN
-
-        continuation = float(_sigmoid(self.continuation))
-        return DBN(self.attractiveness.table(), self.satisfaction.table(), continuation)
-
-
-def _sigmoid(logits: Tensor) -> NDArray[np.float64]:
+def probabilities(logits: Tensor) -> NDArray[np.float64]:
+    """Return the sigmoid of parameters, as an array."""
     return torch.sigmoid(logits.detach().double()).numpy()

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import ClickLog, World, checks
+from ..data import World, checks
 from ..data.uniforms import Uniforms
 from .base import ClickModel, zero_after_impossible
-from .cells import fold, rank_cells
-from .examined import LinearExamination, fit_examined
+from .cells import Cells, PairCellFold, rank_cells
+from .examined import Examination
+from .examined_model import ExaminedModel
 from .registry import register
-from .structural import StructuralModel
 
 if TYPE_CHECKING:
     from .networks import Network
 
 
 @register("PBM")
-class PBM(StructuralModel):
+class PBM(ExaminedModel):
     """Position-based model (Craswell et al. 2008; equations 7 and 8 of the robustness paper).
 
     Assumptions: a document is clicked if and only if it is examined and attractive; examination
@@ -48,12 +48,20 @@ class PBM(StructuralModel):
         return len(self.examination)
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        counts = fold(log, world, rank_cells, log.slots)
-        fitted = fit_examined(counts, world, LinearExamination(len(counts.cells)))
-        examination = np.full(log.slots, 0.5)
-        examination[counts.cells] = expit(fitted.theta)
-        return cls(fitted.attractiveness, examination)
+    def _cells(cls, slots: int) -> Cells:
+        return rank_cells
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        examination: Examination,
+        fold: PairCellFold,
+    ) -> ClickModel:
+        by_rank = np.full(fold.slots, 0.5)
+        by_rank[fold.cells] = expit(theta)
+        return cls(attractiveness, by_rank)
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:

@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import checks
 from .base import PREFIX_SLOTS, all_clicks, zero_after_impossible
-from .cells import prefix_cells
-from .structural import StructuralModel
+from .cells import Cells, cell_numbers, prefix_cells
+from .examined_model import ExaminedModel
 
 _CHUNK = 4096
 
 
-class PrefixModel(StructuralModel):
+class PrefixModel(ExaminedModel):
     """P(click) = attractiveness × examination of the click prefix.
 
     Parameters
@@ -36,6 +36,11 @@ class PrefixModel(StructuralModel):
         if self._slots > PREFIX_SLOTS:
             raise ValueError(f"a table of click prefixes goes up to {PREFIX_SLOTS} slots")
 
+    @classmethod
+    def _cells(cls, slots: int) -> Cells:
+        check_slots(slots, cls.name)
+        return prefix_cells
+
     @property
     def max_slots(self) -> int:
         """K."""
@@ -47,7 +52,7 @@ class PrefixModel(StructuralModel):
         """Return P(C_k = 1 | c_<k), (n, K)."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         probs = self._attractiveness.rows(query, ranking)
-        probs *= self.examination.take(prefix_cells(clicks))
+        probs *= self.examination.take(cell_numbers(prefix_cells, clicks))
         return zero_after_impossible(probs, clicks)
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
@@ -118,3 +123,9 @@ def _corners(values: NDArray[np.float64]) -> NDArray[np.float64]:
         result = np.stack([result * (1.0 - value), result * value], axis=1)
         result = result.reshape(-1, values.shape[1])
     return result
+
+
+def check_slots(slots: int, name: str) -> None:
+    """Raise if pages are too long for a table of click prefixes."""
+    if slots > PREFIX_SLOTS:
+        raise ValueError(f"{name} takes pages of up to {PREFIX_SLOTS} slots, the log has {slots}")

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..data import ClickLog, World, checks
 from .attractiveness import AttractivenessModel
 from .base import ClickModel
+from .prior import BetaPrior
 
 if TYPE_CHECKING:
     from .networks import Network
 
 PARAMETERS = ("table", "embedding")
 
+Floats = NDArray[np.float64]
+
 
 class StructuralModel(AttractivenessModel):
     """A model that is fitted with its attractiveness as a table or from embeddings.
 
     ``parameters="table"``: a logit for every query-document pair, with a Beta prior whose strength
-    is learned from the log (full-batch, deterministic, no settings). ``"embedding"``: the
-    robustness paper's embeddings of query and document into a network, by mini-batches
-    (``TrainingSettings`` lists what can be set).
+    is learned from the log (full-batch, deterministic; the settings are ``table_settings``).
+    ``"embedding"``: the robustness paper's embeddings of query and document into a network, by
+    mini-batches (``TrainingSettings`` lists what can be set).
+
+    A table is fitted in three steps: ``_fold`` finds the places of a log's rows in its sufficient
+    statistics, which are then counted; ``_search`` finds the most likely parameters, ``_made``
+    makes the model. Bootstraps of one log share the first, are counted together, and begin the
+    second at the log's own fit.
     """
 
     deterministic: ClassVar[frozenset[str]] = frozenset({"table"})
+    table_settings: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def fit(
@@ -37,10 +53,7 @@ class StructuralModel(AttractivenessModel):
     ) -> ClickModel:
         """Return the model fitted to ``log``."""
         if checks.choice(parameters, PARAMETERS, "parameters") == "table":
-            if settings:
-                names = ", ".join(sorted(settings))
-                raise TypeError(f"{cls.name} with parameters='table' has no settings, not {names}")
-            return cls._fit_table(log, world, seed)
+            return cls._fit_tables(log, world, None, [seed], **settings)[0]
         from .training import TrainingSettings, seeded, train
 
         training = TrainingSettings(**settings)
@@ -50,11 +63,89 @@ class StructuralModel(AttractivenessModel):
         return network.frozen()
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        """Return the model with a table of attractiveness."""
-        raise NotImplementedError
+    def fit_members(
+        cls,
+        log: ClickLog,
+        world: World,
+        weights: Floats,
+        seeds: Sequence[int],
+        parameters: str = "table",
+        **settings: Any,
+    ) -> list[ClickModel]:
+        """Return a model for each of M ``weights`` (n, M) of the log's rows."""
+        if parameters != "table":
+            return super().fit_members(
+                log, world, weights, seeds, parameters=parameters, **settings
+            )
+        settings.pop("validation", None)  # full-batch fits have no use for it
+        return cls._fit_tables(log, world, weights, seeds, **settings)
+
+    @classmethod
+    def _fit_tables(
+        cls,
+        log: ClickLog,
+        world: World,
+        weights: Floats | None,
+        seeds: Sequence[int],
+        **settings: Any,
+    ) -> list[ClickModel]:
+        """Return a model with a table of attractiveness for each of M ``weights`` (n, M).
+
+        None are the log's own weights.
+        """
+        unknown = set(settings) - cls.table_settings
+        if unknown:
+            has = ", ".join(sorted(cls.table_settings)) or "no settings"
+            raise TypeError(
+                f"{cls.name} with parameters='table' has {has}, not {', '.join(sorted(unknown))}"
+            )
+        fold = cls._fold(log, world)
+        if weights is None:
+            fitted = cls._search(fold, fold.whole, seeds[0], None, **settings)
+            return [cls._made(fold, fitted, world)]
+        start = None
+        if "table" in cls.deterministic:
+            start = cls._search(fold, fold.whole, seeds[0], None, **settings)
+
+        def member(counts: Any, seed: int) -> ClickModel:
+            model = cls._made(fold, cls._search(fold, counts, seed, start, **settings), world)
+            model.seen = cls._seen(fold, counts, world)
+            return model
+
+        # Threads, because nearly all of a search is inside NumPy.
+        with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as pool:
+            return list(pool.map(member, fold.counts(weights), seeds))
+
+    @classmethod
+    def _fold(cls, log: ClickLog, world: World) -> Any:
+        """Return the places of the log's rows in the sufficient statistics."""
+        raise NotImplementedError(f"{cls.__name__} does not define _fold()")
+
+    @classmethod
+    def _search(cls, fold: Any, counts: Any, seed: int, start: Any, **settings: Any) -> Any:
+        """Return the most likely parameters, given the counts, beginning at ``start``."""
+        raise NotImplementedError(f"{cls.__name__} does not define _search()")
+
+    @classmethod
+    def _seen(cls, fold: Any, counts: Any, world: World) -> NDArray[np.bool_] | None:
+        """Return the documents that have a count, (Q, N); None where counts leave some out."""
+        seen = np.zeros(world.n_queries * world.n_docs, dtype=bool)
+        seen[fold.pairs] = counts.shown(len(fold.pairs))
+        return seen.reshape(world.n_queries, world.n_docs)
+
+    @classmethod
+    def _made(cls, fold: Any, fitted: Any, world: World) -> ClickModel:
+        """Return the model of the parameters that ``_search`` found."""
+        raise NotImplementedError(f"{cls.__name__} does not define _made()")
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
         """Return the untrained network whose ``frozen()`` is a model of this class."""
         raise NotImplementedError
+
+
+def pair_table(pairs: NDArray[np.int64], logits: Floats, prior: BetaPrior, world: World) -> Floats:
+    """Return probabilities (Q, N): those of the ``pairs`` (P,), the prior's mean elsewhere."""
+    table = np.full(world.n_queries * world.n_docs, prior.mean)
+    table[pairs] = expit(logits)
+    return table.reshape(world.n_queries, world.n_docs)

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import ClickLog, World, checks
+from ..data import World, checks
 from ..data.uniforms import Uniforms
 from .base import ClickModel, zero_after_impossible
-from .cells import fold, latest_cells
-from .examined import LinearExamination, fit_examined
+from .cells import Cells, PairCellFold, latest_cells
+from .examined import Examination
+from .examined_model import ExaminedModel
 from .registry import register
-from .structural import StructuralModel
 
 if TYPE_CHECKING:
     from .networks import Network
 
 
 @register("UBM")
-class UBM(StructuralModel):
+class UBM(ExaminedModel):
     """User browsing model (Dupret and Piwowarski 2008; equation 9 of the robustness paper).
 
     Assumptions: as in PBM, but examination depends on the rank and on the rank of the latest
@@ -50,12 +50,20 @@ class UBM(StructuralModel):
         return len(self.examination)
 
     @classmethod
-    def _fit_table(cls, log: ClickLog, world: World, seed: int) -> ClickModel:
-        counts = fold(log, world, latest_cells, log.slots**2)
-        fitted = fit_examined(counts, world, LinearExamination(len(counts.cells)))
-        examination = np.full(log.slots**2, 0.5)
-        examination[counts.cells] = expit(fitted.theta)
-        return cls(fitted.attractiveness, examination.reshape(log.slots, log.slots))
+    def _cells(cls, slots: int) -> Cells:
+        return latest_cells
+
+    @classmethod
+    def _of_tables(
+        cls,
+        attractiveness: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        examination: Examination,
+        fold: PairCellFold,
+    ) -> ClickModel:
+        by_ranks = np.full(fold.slots**2, 0.5)
+        by_ranks[fold.cells] = expit(theta)
+        return cls(attractiveness, by_ranks.reshape(fold.slots, fold.slots))
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from .base import ClickModel
+from .ccm import CCM
+from .cm import CM
 from .cocm import CoCM
 from .dbn import DBN
+from .dcm import DCM
 from .pbm import PBM
+from .sdbn import SDBN
 from .ubm import UBM
 
 MISMATCH_MODES = (0.2, 0.7, 0.1)
@@ -36,11 +40,16 @@ def user_names() -> tuple[str, ...]:
 def true_user(name: str, world: World, **params: Any) -> ClickModel:
     """Return the user ``name`` of ``world``, with the robustness paper's parameters.
 
+    SDBN, DCM, CM and CCM are not in that paper: SDBN and CM have the DBN's parameters as far as
+    they have any; DCM's continuation after a click fades with the rank as the PBM's examination
+    does, and CCM's is the least where the clicked document is relevant.
+
     ``params`` change them, by name: ``floor`` (least attractiveness of a candidate, default 0;
     the paper's released code has 0.02) for all; ``attractiveness_scale`` for all but CoCM;
-    ``satisfaction_scale`` and ``continuation`` for DBN; ``satisfaction``, ``continuation``,
-    ``modes``, ``no_look`` for CoCM and CoCM-mismatch; ``decay`` and ``slots`` (the longest page,
-    default 10) for PBM and UBM. An unknown one is a ``TypeError``.
+    ``satisfaction_scale`` for DBN and SDBN, ``continuation`` for DBN and CCM (three numbers);
+    ``satisfaction``, ``continuation``, ``modes``, ``no_look`` for CoCM and CoCM-mismatch;
+    ``decay`` and ``slots`` (the longest page, default 10) for PBM, UBM and DCM. An unknown one is
+    a ``TypeError``.
     """
     if name not in _USERS:
         raise ValueError(f"unknown user {name!r}; known: {', '.join(_USERS)}")
@@ -63,6 +72,18 @@ def _attractiveness(world: World, scale: float, floor: float) -> NDArray[np.floa
     return np.where(world.candidates, np.maximum(values, floor), 0.0)
 
 
+def _satisfaction(world: World, scale: float) -> NDArray[np.float64]:
+    factor = float(checks.probabilities(scale, "satisfaction_scale", 0))
+    return np.asarray(factor * world.gain, dtype=np.float64)
+
+
+def _fading(decay: float, slots: int) -> NDArray[np.float64]:
+    """Return decay^(r - 1) by rank, (slots,)."""
+    decay = float(checks.probabilities(decay, "decay", 0))
+    ranks = np.arange(checks.positive_integer(slots, "slots"), dtype=np.float64)
+    return np.power(decay, ranks)
+
+
 _OF_COCM = ("floor", "satisfaction", "continuation", "modes", "no_look")
 _OF_RANKS = ("floor", "attractiveness_scale", "decay", "slots")
 _PARAMETERS = {
@@ -71,6 +92,10 @@ _PARAMETERS = {
     "CoCM-mismatch": _OF_COCM,
     "PBM": _OF_RANKS,
     "UBM": _OF_RANKS,
+    "SDBN": ("floor", "attractiveness_scale", "satisfaction_scale"),
+    "DCM": _OF_RANKS,
+    "CM": ("floor", "attractiveness_scale"),
+    "CCM": ("floor", "attractiveness_scale", "continuation"),
 }
 
 
@@ -82,9 +107,8 @@ def _dbn(
     continuation: float = 0.9,
     floor: float = 0.0,
 ) -> ClickModel:
-    scale = checks.probabilities(satisfaction_scale, "satisfaction_scale", 0)
     values = _attractiveness(world, attractiveness_scale, floor)
-    return DBN(values, scale * world.gain, continuation)
+    return DBN(values, _satisfaction(world, satisfaction_scale), continuation)
 
 
 @_user("CoCM")
@@ -105,9 +129,7 @@ def _pbm(
     slots: int = 10,
     floor: float = 0.0,
 ) -> ClickModel:
-    decay = float(checks.probabilities(decay, "decay", 0))
-    examination = decay ** np.arange(checks.positive_integer(slots, "slots"))
-    return PBM(_attractiveness(world, attractiveness_scale, floor), examination)
+    return PBM(_attractiveness(world, attractiveness_scale, floor), _fading(decay, slots))
 
 
 @_user("UBM")
@@ -123,3 +145,41 @@ def _ubm(
     # 0-based slot s and latest rank r' give the exponent r - r' - 1 = s - r'; it is never below 0.
     distance = np.maximum(np.arange(slots)[:, None] - np.arange(slots), 0)
     return UBM(_attractiveness(world, attractiveness_scale, floor), decay**distance)
+
+
+@_user("SDBN")
+def _sdbn(
+    world: World,
+    attractiveness_scale: float = 0.95,
+    satisfaction_scale: float = 0.9,
+    floor: float = 0.0,
+) -> ClickModel:
+    values = _attractiveness(world, attractiveness_scale, floor)
+    return SDBN(values, _satisfaction(world, satisfaction_scale))
+
+
+@_user("DCM")
+def _dcm(
+    world: World,
+    attractiveness_scale: float = 0.95,
+    decay: float = 0.9,
+    slots: int = 10,
+    floor: float = 0.0,
+) -> ClickModel:
+    values = _attractiveness(world, attractiveness_scale, floor)
+    return DCM(values, float(checks.probabilities(decay, "decay", 0)) * _fading(decay, slots))
+
+
+@_user("CM")
+def _cm(world: World, attractiveness_scale: float = 0.95, floor: float = 0.0) -> ClickModel:
+    return CM(_attractiveness(world, attractiveness_scale, floor))
+
+
+@_user("CCM")
+def _ccm(
+    world: World,
+    attractiveness_scale: float = 0.95,
+    continuation: ArrayLike = (0.9, 0.8, 0.1),
+    floor: float = 0.0,
+) -> ClickModel:
+    return CCM(_attractiveness(world, attractiveness_scale, floor), continuation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,14 +102,26 @@ class ClickLog:
     def __getitem__(self, rows: slice | ArrayLike) -> ClickLog:
         """Return the chosen rows (a slice, a mask or indices) as a log."""
         index = rows if isinstance(rows, slice) else np.asarray(rows)
+        if not isinstance(index, slice) and index.ndim != 1:
+            raise ValueError(f"rows must be a slice, a mask or indices, not {rows!r}")
+        return self._rows(index, None if self.weight is None else self.weight[index])
 
-        def take(array: NDArray[Any] | None) -> NDArray[Any] | None:
-            return None if array is None else array[index]
-
-        return replace(
-            self, query=self.query[index], ranking=self.ranking[index], clicks=self.clicks[index],
-            log_propensity=take(self.log_propensity), weight=take(self.weight),
-        )  # fmt: skip
+    def _rows(
+        self, index: slice | NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> ClickLog:
+        """Return the chosen rows with this ``weight``; they were checked when this was made."""
+        log = object.__new__(ClickLog)
+        for name in ("query", "ranking", "clicks", "log_propensity"):
+            array = getattr(self, name)
+            if array is None:
+                object.__setattr__(log, name, None)
+            else:
+                log._freeze(name, array[index])
+        object.__setattr__(log, "weight", None)
+        if weight is not None:
+            log._freeze("weight", weight)
+        object.__setattr__(log, "fingerprint", self.fingerprint)
+        return log
 
     @property
     def slots(self) -> int:
@@ -139,14 +151,12 @@ class ClickLog:
         """Fold equal rows into one row with the sum of their weights.
 
         The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
-        a sort of the rows, packed into as few 64-bit words as they need.
+        a sort of one 64-bit word a row (see ``folding``).
         """
-        columns = [self.query[:, None], self.ranking, self.clicks]
-        if self.log_propensity is not None:
-            bits = self.log_propensity.view(np.int64)
-            columns.append(np.unique(bits, return_inverse=True)[1].reshape(-1, 1))
-        first, weight = fold_rows(columns, self.weight)
-        return replace(self[first], weight=weight)
+        words = [] if self.log_propensity is None else [self.log_propensity.view(np.uint64)]
+        columns = [self.query[:, None], self.clicks, self.ranking]
+        first, weight = fold_rows(columns, self.weight, words)
+        return self._rows(first, weight)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log as Parquet, atomically."""

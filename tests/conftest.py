@@ -29,12 +29,19 @@ def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
     attractiveness = rng.random((n_queries, n_docs))
     satisfaction = rng.random((n_queries, n_docs))
     modes = rng.dirichlet(np.ones(3))
-    return {
+    continuation = np.random.default_rng(seed + 1).random(SLOTS)
+    models = {
         "PBM": clickmodels.PBM(attractiveness, rng.random(SLOTS)),
         "UBM": clickmodels.UBM(attractiveness, rng.random((SLOTS, SLOTS))),
         "DBN": clickmodels.DBN(attractiveness, satisfaction, 0.8),
+        "SDBN": clickmodels.SDBN(attractiveness, satisfaction),
+        "CM": clickmodels.CM(attractiveness),
+        "DCM": clickmodels.DCM(attractiveness, continuation),
+        "CCM": clickmodels.CCM(attractiveness, continuation[:3]),
         "CoCM": clickmodels.CoCM(attractiveness, 0.6, 0.85, modes, rng.random(SLOTS)),
     }
+    mixed = [models["PBM"], models["UBM"], models["DBN"]]
+    return models | {"Ensemble": clickmodels.Ensemble(mixed)}
 
 
 @pytest.fixture

@@ -51,6 +51,60 @@ def dbn_joint(model, query, docs, clicks):
     return total
 
 
+def sdbn_joint(model, query, docs, clicks):
+    """A user who is satisfied at one of the clicks, or reads to the page's end."""
+    total, unsatisfied = 0.0, 1.0
+    values = [model.attractiveness[query, document] for document in docs]
+    for rank, document in enumerate(docs):
+        unsatisfied *= values[rank] if clicks[rank] else 1 - values[rank]
+        if clicks[rank]:
+            if not any(clicks[rank + 1 :]):
+                total += unsatisfied * model.satisfaction[query, document]
+            unsatisfied *= 1 - model.satisfaction[query, document]
+    return total + unsatisfied
+
+
+def cm_joint(model, query, docs, clicks):
+    if sum(clicks) > 1:
+        return 0.0
+    joint = 1.0
+    for rank, document in enumerate(docs):
+        if clicks[rank]:
+            return joint * model.attractiveness[query, document]
+        joint *= 1 - model.attractiveness[query, document]
+    return joint
+
+
+def by_last_examined(model, query, docs, clicks, after_skip, after_click):
+    """Sum over the rank at which reading ends; ``after_click`` is by rank."""
+    total = 0.0
+    for end in range(len(docs)):
+        if any(clicks[end + 1 :]):
+            continue
+        weight = 1.0
+        for rank in range(end + 1):
+            value = model.attractiveness[query, docs[rank]]
+            weight *= value if clicks[rank] else 1 - value
+            on = after_click[rank] if clicks[rank] else after_skip
+            if rank < end:
+                weight *= on
+            elif rank < len(docs) - 1:
+                weight *= 1 - on
+        total += weight
+    return total
+
+
+def dcm_joint(model, query, docs, clicks):
+    return by_last_examined(model, query, docs, clicks, 1.0, model.continuation)
+
+
+def ccm_joint(model, query, docs, clicks):
+    skip, irrelevant, relevant = model.continuation
+    values = [model.attractiveness[query, document] for document in docs]
+    after_click = [irrelevant * (1 - value) + relevant * value for value in values]
+    return by_last_examined(model, query, docs, clicks, skip, after_click)
+
+
 def one_direction(model, values, clicks):
     joint, examined = 1.0, 1.0
     for rank, value in enumerate(values):
@@ -75,7 +129,10 @@ def cocm_joint(model, query, docs, clicks):
     return model.modes[0] * down + model.modes[1] * up + model.modes[2] * blind
 
 
-JOINTS = {"PBM": pbm_joint, "UBM": ubm_joint, "DBN": dbn_joint, "CoCM": cocm_joint}
+JOINTS = {
+    "PBM": pbm_joint, "UBM": ubm_joint, "DBN": dbn_joint, "SDBN": sdbn_joint, "CM": cm_joint,
+    "DCM": dcm_joint, "CCM": ccm_joint, "CoCM": cocm_joint,
+}  # fmt: skip
 
 
 def joint_table(name, model, query, ranking):
@@ -97,7 +154,7 @@ def pages():
 
 @pytest.fixture(params=["random", "extreme"])
 def models(request):
-    models = random_models(seed=11)
+    models = {name: random_models(seed=11)[name] for name in JOINTS}
     if request.param == "extreme":  # probabilities of exactly 0 and 1, so impossible prefixes
         rng = np.random.default_rng(5)
         for model in models.values():

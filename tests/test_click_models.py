@@ -378,7 +378,7 @@ def test_parameters_do_not_follow_the_callers_arrays(name):
         key: value.copy() if isinstance(value, np.ndarray) else value
         for key, value in model.state().items()
     }
-    again = type(model)(**state)
+    again = type(model).from_state(**state)
     for value in state.values():
         if isinstance(value, np.ndarray):
             value[:] = 0.123
@@ -455,7 +455,7 @@ def test_bad_clicks_are_named(name, clicks, method):
         getattr(subject(name), method)([0], [[0, 1]], clicks)
 
 
-@pytest.mark.parametrize("name", ["PBM", "UBM", "CoCM"])
+@pytest.mark.parametrize("name", ["PBM", "UBM", "DCM", "CoCM"])
 def test_a_page_longer_than_the_model_knows_is_refused(name):
     with pytest.raises(ValueError, match=rf"ranking has 6 slots, but this {name} knows {SLOTS}"):
         random_models()[name].click_probs([0], [[0, 1, 2, 3, 4, 5]])
@@ -470,7 +470,8 @@ SPOILT = np.array([[0.5, 0.5, 0.5], [0.5, np.nan, 0.5]])
 @pytest.mark.parametrize(
     ("name", "argument", "value"),
     [
-        *((name, "attractiveness", value) for name in ("PBM", "UBM", "DBN", "CoCM")
+        *((name, "attractiveness", value) for name in (
+            "PBM", "UBM", "DBN", "SDBN", "CM", "DCM", "CCM", "CoCM")
           for value in (TABLE + 0.6, TABLE - 0.6, SPOILT, TABLE[0], TABLE[:0], TABLE.astype(str))),
         ("PBM", "examination", [0.5, 1.1]),
         ("PBM", "examination", [0.5, -0.1]),
@@ -486,6 +487,13 @@ SPOILT = np.array([[0.5, 0.5, 0.5], [0.5, np.nan, 0.5]])
         ("DBN", "continuation", 1.1),
         ("DBN", "continuation", np.nan),
         ("DBN", "continuation", [0.9]),
+        ("SDBN", "satisfaction", SPOILT),
+        ("SDBN", "satisfaction", TABLE[:1]),
+        ("DCM", "continuation", [0.5, 1.1]),
+        ("DCM", "continuation", []),
+        ("DCM", "continuation", 0.5),
+        ("CCM", "continuation", [0.5, 0.5]),
+        ("CCM", "continuation", [0.5, 0.5, np.nan]),
         ("CoCM", "satisfaction", -0.1),
         ("CoCM", "continuation", 1.1),
         ("CoCM", "modes", (0.6, 0.4)),
@@ -501,6 +509,10 @@ def test_a_bad_parameter_is_named(name, argument, value):
         "PBM": {"attractiveness": TABLE, "examination": [0.5]},
         "UBM": {"attractiveness": TABLE, "examination": [[0.5]]},
         "DBN": {"attractiveness": TABLE, "satisfaction": TABLE, "continuation": 0.9},
+        "SDBN": {"attractiveness": TABLE, "satisfaction": TABLE},
+        "CM": {"attractiveness": TABLE},
+        "DCM": {"attractiveness": TABLE, "continuation": [0.9]},
+        "CCM": {"attractiveness": TABLE, "continuation": [0.9, 0.5, 0.1]},
         "CoCM": {"attractiveness": TABLE},
     }
     with pytest.raises(ValueError, match=rf"^{argument}\b"):
@@ -511,7 +523,7 @@ def test_a_bad_parameter_is_named(name, argument, value):
 def test_an_unknown_parameter_is_an_error(name):
     model = random_model(name)
     with pytest.raises(TypeError, match="patience"):
-        type(model)(**model.state(), patience=1)
+        type(model).from_state(**model.state(), patience=1)
 
 
 # True users, against the design's section 4
@@ -529,6 +541,13 @@ GAIN = np.array([[0, 1 / 15, 3 / 15, 7 / 15, 1], [1, 0, 0, 0, 1 / 15]])
         ("PBM", "attractiveness", 0.95 * GAIN),
         ("PBM", "examination", [1, 0.9, 0.81, 0.729, *(0.9 ** (r - 1) for r in range(5, 11))]),
         ("UBM", "attractiveness", 0.95 * GAIN),
+        ("SDBN", "attractiveness", 0.95 * GAIN),
+        ("SDBN", "satisfaction", 0.9 * GAIN),
+        ("DCM", "attractiveness", 0.95 * GAIN),
+        ("DCM", "continuation", [0.9**rank for rank in range(1, 11)]),
+        ("CM", "attractiveness", 0.95 * GAIN),
+        ("CCM", "attractiveness", 0.95 * GAIN),
+        ("CCM", "continuation", [0.9, 0.8, 0.1]),
         ("CoCM", "attractiveness", GAIN),
         ("CoCM", "satisfaction", 0.7),
         ("CoCM", "continuation", 0.9),
@@ -578,6 +597,10 @@ def test_users_carry_the_worlds_fingerprint(name):
         ("DBN", {"attractiveness_scale": 0.5}, "attractiveness", 0.5 * GAIN),
         ("PBM", {"decay": 0.5, "slots": 3}, "examination", [1, 0.5, 0.25]),
         ("UBM", {"decay": 0.5, "slots": 2}, "examination", [[1, 1], [0.5, 1]]),
+        ("SDBN", {"satisfaction_scale": 0.5}, "satisfaction", 0.5 * GAIN),
+        ("DCM", {"decay": 0.5, "slots": 3}, "continuation", [0.5, 0.25, 0.125]),
+        ("CM", {"attractiveness_scale": 0.5}, "attractiveness", 0.5 * GAIN),
+        ("CCM", {"continuation": (0.3, 0.2, 0.1)}, "continuation", (0.3, 0.2, 0.1)),
         ("CoCM", {"modes": (0.1, 0.2, 0.7)}, "modes", (0.1, 0.2, 0.7)),
         ("CoCM-mismatch", {"satisfaction": 0.1}, "satisfaction", 0.1),
         ("CoCM", {"no_look": [0.5, 0.4]}, "no_look", [0.5, 0.4]),
@@ -610,6 +633,10 @@ def test_an_unknown_user_parameter_is_an_error(name):
         ("PBM", "decay", 1.5),
         ("UBM", "slots", 2.5),
         ("UBM", "decay", np.nan),
+        ("DCM", "slots", 0),
+        ("DCM", "decay", 1.5),
+        ("SDBN", "satisfaction_scale", 1.1),
+        ("CCM", "continuation", (1.0, 0.5)),
         ("CoCM", "modes", (1.0, 1.0, 1.0)),
         ("CoCM-mismatch", "modes", (1.0, 1.0, 1.0)),
     ],

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 from conftest import SLOTS, small_world
 from judging import random_log, repeated
+from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels import cells, dbn_fit
+from clickgym.clickmodels import cells, chain_fit, registry
 from clickgym.clickmodels.base import all_clicks
-from clickgym.clickmodels.examined import _EXAMINATION_SD, LinearExamination, _Objective
+from clickgym.clickmodels.continuation import ByRank, ByRelevance, Satisfying
+from clickgym.clickmodels.examined import _EXAMINATION_SD, ExaminedObjective, LinearExamination
 from clickgym.clickmodels.fitting import is_random, takes_parameters
+from clickgym.clickmodels.logistic import logistic
 from clickgym.clickmodels.prefix_networks import GRUExamination
 from clickgym.clickmodels.prior import BetaPrior
 from clickgym.clickmodels.registry import registered_class
@@ -84,10 +87,11 @@ class Recovery:
         self.oracle = evaluation.perplexity(self.user, test).mean
         self.perplexity = evaluation.perplexity(self.model, test).mean
 
-    def examination_error(self, number_cells):
+    def examination_error(self, kind):
         """The mean relative error of examination, each cell counted as often as it occurred."""
         found, true = (m.examination.ravel() for m in (self.model, self.user))
-        occurred = np.bincount(number_cells(self.log.clicks).ravel(), minlength=len(true))
+        numbers = cells.cell_numbers(kind, self.log.clicks)
+        occurred = np.bincount(numbers.ravel(), minlength=len(true))
         error = np.abs((found / found[0]) / (true / true[0]) - 1.0)
         return np.average(error, weights=occurred)
 
@@ -103,10 +107,10 @@ def test_a_model_of_the_users_structure_predicts_as_well_as_the_user(recovery, n
 
 
 @pytest.mark.parametrize(
-    ("name", "number_cells"), [("PBM", cells.rank_cells), ("UBM", cells.latest_cells)]
+    ("name", "kind"), [("PBM", cells.rank_cells), ("UBM", cells.latest_cells)]
 )
-def test_examination_is_recovered_up_to_its_scale(recovery, name, number_cells):
-    assert recovery(name).examination_error(number_cells) <= 0.02
+def test_examination_is_recovered_up_to_its_scale(recovery, name, kind):
+    assert recovery(name).examination_error(kind) <= 0.02
 
 
 def test_continuation_is_recovered(recovery):
@@ -129,7 +133,10 @@ def yandex():
     return world, log[train], log[test]
 
 
-@pytest.mark.parametrize(("name", "bound"), [("PBM", 1.3867), ("UBM", 1.3636), ("DBN", 1.3661)])
+@pytest.mark.parametrize(("name", "bound"), [
+    ("PBM", 1.3867), ("UBM", 1.3636), ("DBN", 1.3661), ("CCM", 1.3673), ("DCM", 1.3896),
+    ("SDBN", 1.4082),
+])  # fmt: skip
 def test_real_clicks_are_predicted_as_well_as_by_pyclick_and_clax(yandex, name, bound):
     world, train, test = yandex
     model = clickmodels.fit(name, train, world)
@@ -320,17 +327,22 @@ def test_folded_counts_are_those_of_a_loop(monkeypatch, kind, dense):
     monkeypatch.setattr(cells, "_DENSE", dense)
     world, log = small_world(short=True), simulated(150, short=True, weighted=True)
     function, number = CELLS[kind]
-    counts = cells.fold(log, world, function, 2**SLOTS)
-    keys = list(zip(counts.pairs[counts.pair], counts.cells[counts.cell], strict=True))
+    fold = cells.PairCellFold(log[log.weight > 0], world, function)
+    counts = fold.whole
+    keys = list(zip(fold.pairs[counts.pair], fold.cells[counts.cell], strict=True))
     clicks = Counter(dict(zip(keys, counts.clicks, strict=True)))
     skips = Counter(dict(zip(keys, counts.skips, strict=True)))
     assert (+clicks, +skips) == counted(log, world.n_docs, number)
+    (again,) = fold.counts(log.weight[log.weight > 0, None])
+    np.testing.assert_array_equal(again.clicks, counts.clicks)
+    np.testing.assert_array_equal(again.pair, counts.pair)
+    np.testing.assert_array_equal(again.skips, counts.skips)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 def test_a_click_prefix_has_the_number_that_it_is_listed_under(slots):
     clicks, length = cells.prefix_clicks(slots)
-    found = cells.prefix_cells(np.pad(clicks, ((0, 0), (0, 1))))
+    found = cells.cell_numbers(cells.prefix_cells, np.pad(clicks, ((0, 0), (0, 1))))
     numbers = np.arange(2**slots - 1)
     np.testing.assert_array_equal(found[numbers, length], numbers)
 
@@ -352,21 +364,22 @@ def slope(function, point, step=1e-5):
 def examined_objective(kind):
     """The objective of a small log with one logit a cell (PBM), a design (ARM) or a GRU (CACM)."""
     world, log = small_world(short=True), simulated(80, short=True, weighted=True)
-    number, n_cells = {"free": (cells.rank_cells, SLOTS)}.get(kind, (cells.prefix_cells, 31))
-    counts = cells.fold(log, world, number, n_cells)
-    shape = len(counts.pairs), len(counts.cells)
+    number = cells.rank_cells if kind == "free" else cells.prefix_cells
+    fold = cells.PairCellFold(log, world, number)
+    shape = len(fold.pairs), len(fold.cells)
     if kind == "GRU":
         with seeded(0):
-            examination = GRUExamination(SLOTS, 3, counts.cells)
+            examination = GRUExamination(SLOTS, 3, fold.cells)
     else:
         design = np.random.default_rng(1).normal(size=(shape[1], 3)) if kind == "design" else None
         examination = LinearExamination(shape[1], design)
-    return _Objective(counts, examination, BetaPrior(0.7, 1.9), *shape)
+    prior = BetaPrior(0.7, 1.9)
+    return ExaminedObjective(fold.whole, examination, prior, *shape), fold
 
 
 @pytest.mark.parametrize("kind", ["free", "design", "GRU"])
 def test_the_gradient_of_attractiveness_and_examination_is_the_slope(kind):
-    objective = examined_objective(kind)
+    objective, _ = examined_objective(kind)
     size = objective.n_pairs + len(objective.examination.start())
     point = np.random.default_rng(2).normal(size=size)
     expected = slope(lambda x: objective(x)[0], point)
@@ -375,45 +388,58 @@ def test_the_gradient_of_attractiveness_and_examination_is_the_slope(kind):
 
 def test_the_likelihood_that_is_maximised_is_the_pbms():
     world, log = small_world(short=True), simulated(80, short=True, weighted=True)
-    objective = examined_objective("free")
+    objective, fold = examined_objective("free")
     point = np.random.default_rng(2).normal(size=objective.n_pairs + SLOTS)
     pairs, ranks = point[:-SLOTS], point[-SLOTS:]
-    prior = objective.prior.loss(pairs) + 0.5 * (ranks @ ranks) / _EXAMINATION_SD**2
+    prior = objective.prior.loss(logistic(pairs)) + 0.5 * (ranks @ ranks) / _EXAMINATION_SD**2
     attractiveness = np.full(world.n_queries * world.n_docs, 0.5)
-    attractiveness[objective.counts.pairs] = expit(pairs)
+    attractiveness[fold.pairs] = expit(pairs)
     model = clickmodels.PBM(attractiveness.reshape(world.relevance.shape), expit(ranks))
     expected = log.weight @ model.log_likelihood(log.query, log.ranking, log.clicks)
     assert prior - objective(point)[0] == pytest.approx(expected, rel=1e-10)
 
 
-def dbn_objective():
+CHAINS = {
+    "DBN": Satisfying(patient=False, satisfied=BetaPrior(1.2, 0.8)),
+    "SDBN": Satisfying(patient=True, satisfied=BetaPrior(1.2, 0.8)),
+    "DCM": ByRank(),
+    "CCM": ByRelevance(),
+}
+
+
+def chain_objective(name):
+    """The objective of a small log, its fold and a random point."""
     world, log = small_world(short=True), simulated(80, short=True, weighted=True)
-    counts = dbn_fit.count(log, world)
-    objective = dbn_fit.Objective(counts, BetaPrior(0.7, 1.9), BetaPrior(1.2, 0.8))
-    point = np.random.default_rng(3).normal(size=2 * len(counts.pairs) + 1)
-    return world, log, objective, point
+    continuation = CHAINS[name]
+    fold = chain_fit.ChainFold(log, world, continuation.cells)
+    objective = chain_fit.ChainObjective(fold.whole, BetaPrior(0.7, 1.9), continuation)
+    size = len(fold.pairs) + len(continuation.start(fold.n_cells))
+    return world, log, objective, fold, np.random.default_rng(3).normal(size=size)
 
 
-def test_the_gradient_of_the_dbn_is_the_slope():
-    _, _, objective, point = dbn_objective()
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_gradient_of_a_model_that_reads_from_the_top_is_the_slope(name):
+    _, _, objective, _, point = chain_objective(name)
     expected = slope(lambda x: objective(x)[0], point)
     np.testing.assert_allclose(objective(point)[1], expected, rtol=1e-5, atol=1e-5)
 
 
-def dbn_at(world, objective, point):
-    """The DBN whose logits are ``point``; what the log does not show has 0.5."""
-    tables = np.full((2, world.n_queries * world.n_docs), 0.5)
-    attractive, satisfied, continuation = objective.split(point)
-    tables[:, objective.counts.pairs] = expit(attractive), expit(satisfied)
-    tables = tables.reshape(2, world.n_queries, world.n_docs)
-    return clickmodels.DBN(*tables, expit(continuation))
+def chain_at(name, world, objective, fold, point):
+    """The model whose logits are ``point``."""
+    n_pairs = len(fold.pairs)
+    fitted = chain_fit.FittedChain(
+        point[:n_pairs], point[n_pairs:], objective.attractive, objective.continuation
+    )
+    return registry.registered_class(name)._made(fold, fitted, world)
 
 
-def test_the_likelihood_that_is_maximised_is_the_dbns():
-    world, log, objective, point = dbn_objective()
-    attractive, satisfied, _ = objective.split(point)
-    prior = objective.attractive.loss(attractive) + objective.satisfied.loss(satisfied)
-    model = dbn_at(world, objective, point)
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_likelihood_that_is_maximised_is_the_models(name):
+    world, log, objective, fold, point = chain_objective(name)
+    n_pairs = len(fold.pairs)
+    prior = objective.attractive.loss(logistic(point[:n_pairs]))
+    prior += objective.continuation.prior(point[n_pairs:])[0]
+    model = chain_at(name, world, objective, fold, point)
     expected = log.weight @ model.log_likelihood(log.query, log.ranking, log.clicks)
     assert prior - objective(point)[0] == pytest.approx(expected, rel=1e-10)
 
@@ -440,9 +466,9 @@ def dbn_posterior(attractive, satisfied, continuation, clicks):
     return ends[::-1].cumsum()[::-1] / ends.sum(), satisfying / ends.sum()
 
 
-def test_expected_examinations_and_satisfactions_are_those_of_an_enumeration():
-    world, log, objective, point = dbn_objective()
-    model = dbn_at(world, objective, point)
+def test_expected_examinations_and_satisfactions_are_those_of_an_enumeration(monkeypatch):
+    world, log, objective, fold, point = chain_objective("DBN")
+    model = chain_at("DBN", world, objective, fold, point)
     expected = np.zeros((2, world.n_queries, world.n_docs))
     for query, ranking, clicked, weight in zip(
         log.query, log.ranking, log.clicks, log.weight, strict=True
@@ -453,8 +479,97 @@ def test_expected_examinations_and_satisfactions_are_those_of_an_enumeration():
         expected[0, query, page] += weight * examined
         if clicks.any():
             expected[1, query, page[np.flatnonzero(clicks)[-1]]] += weight * satisfied
-    expected = expected.reshape(2, -1)[:, objective.counts.pairs]
-    np.testing.assert_allclose(objective.expected(point), expected, atol=1e-9)
+    expected = expected.reshape(2, -1)[:, fold.pairs]
+    learned_from = []
+    monkeypatch.setattr(
+        BetaPrior, "learned", lambda self, successes, trials: learned_from.append(
+            (successes, trials)
+        )
+    )
+    objective.learn(point)
+    (clicks, examined), (satisfied, clicked) = learned_from
+    np.testing.assert_allclose([examined, satisfied], expected, atol=1e-9)
+    np.testing.assert_array_equal(clicks, clicked)
+
+
+# Two ways of fitting
+
+
+def ending_with_a_click(n=4000, seed=0):
+    """A log in which nothing stands below a last click: reading surely reached the page's end."""
+    rng = np.random.default_rng(seed)
+    world = small_world()
+    query = rng.integers(0, world.n_queries, n)
+    ranking = np.stack([rng.permutation(world.n_docs)[:SLOTS] for _ in range(n)])
+    values = rng.beta(1.0, 2.0, (world.n_queries, world.n_docs))
+    clicks = rng.random((n, SLOTS)) < values[query[:, None], ranking]
+    clicks[:, -1] = True
+    return world, ClickLog(query, ranking, clicks)
+
+
+@pytest.mark.parametrize("name", ["SDBN", "DCM"])
+def test_counting_agrees_with_the_likelihood_where_nothing_is_hidden(name):
+    world, log = ending_with_a_click()
+    counted = clickmodels.fit(name, log, world, method="counts")
+    likely = clickmodels.fit(name, log, world)
+    seen = counted.seen
+    np.testing.assert_allclose(
+        likely.attractiveness[seen], counted.attractiveness[seen], atol=2e-3
+    )
+    above = slice(0, SLOTS - 1)  # what a click on the last rank leads to has no effect
+    if name == "DCM":
+        np.testing.assert_allclose(
+            likely.continuation[above], counted.continuation[above], atol=5e-3
+        )
+
+
+@pytest.mark.parametrize("name", ["SDBN", "DCM"])
+def test_counting_takes_what_is_likely_for_certain(name):
+    """Where pages have a tail, the likelihood predicts better: a user may read on past a click."""
+    world = small_world(60, 8)
+    user = clickmodels.true_user(name, world, attractiveness_scale=0.5)
+    train = envs.collect(world, user, policies.Uniform(world, SLOTS), 8000, seed=0)
+    test = envs.collect(world, user, policies.Uniform(world, SLOTS), 8000, seed=1)
+    perplexity = {
+        method: evaluation.perplexity(
+            clickmodels.fit(name, train, world, method=method), test
+        ).mean
+        for method in ("likelihood", "counts")
+    }
+    assert perplexity["likelihood"] < perplexity["counts"]
+
+
+CHAIN_USERS = ["DBN", "SDBN", "DCM", "CCM", "CM"]
+
+
+@pytest.mark.parametrize("name", CHAIN_USERS)
+def test_tables_and_embeddings_fit_the_same_user(name):
+    """Both ways come near to the user that made the log."""
+    world = small_world(10, 6)
+    user = clickmodels.true_user(name, world, floor=0.05)
+    train = envs.collect(world, user, policies.Uniform(world, SLOTS), 12_000, seed=0)
+    test = envs.collect(world, user, policies.Uniform(world, SLOTS), 12_000, seed=1)
+    oracle = evaluation.perplexity(user, test).mean
+    for parameters in ("table", "embedding"):
+        model = clickmodels.fit(name, train, world, parameters=parameters)
+        assert evaluation.perplexity(model, test).mean / oracle - 1.0 < 5e-3
+
+
+@pytest.mark.parametrize("name", CHAIN_USERS)
+def test_shared_rates_are_recovered(name):
+    world = small_world(200, 8)
+    user = clickmodels.true_user(name, world, floor=0.05)
+    log = envs.collect(world, user, policies.Uniform(world, SLOTS), 60_000, seed=0)
+    model = clickmodels.fit(name, log, world)
+    shown = np.zeros(world.relevance.shape)
+    np.add.at(shown, (log.query[:, None], log.ranking), 1.0)
+    error = np.abs(model.attractiveness - user.attractiveness)
+    assert np.average(error, weights=shown) < 0.03
+    if name in ("DBN", "DCM", "CCM"):
+        rates = np.atleast_1d(user.continuation)[: SLOTS - 1]
+        np.testing.assert_allclose(
+            np.atleast_1d(model.continuation)[: SLOTS - 1], rates, atol=0.05
+        )
 
 
 # The prior
@@ -474,15 +589,20 @@ def test_a_learned_prior_is_the_one_that_made_the_counts(one, zero):
     assert (prior.successes, prior.failures) == pytest.approx((one, zero), rel=0.05)
 
 
-def test_a_step_of_learning_makes_the_counts_more_likely():
-    clicks, trials = beta_binomial(8.0, 32.0, pairs=200)
+def test_learning_makes_the_counts_more_likely_until_they_are_most_likely():
+    clicks, trials = beta_binomial(0.8, 4.0, pairs=2000)
 
-    def log_likelihood(prior):
-        one, zero = prior.successes, prior.failures
+    def log_likelihood(point):
+        one, zero = np.exp(point)
         return (betaln(clicks + one, trials - clicks + zero) - betaln(one, zero)).sum()
 
-    priors = [BetaPrior().learned(clicks, trials, steps) for steps in range(20)]
-    assert (np.diff([log_likelihood(prior) for prior in priors]) > 0).all()
+    priors = [BetaPrior().learned(clicks, trials, cycles) for cycles in range(12)]
+    points = [np.log([prior.successes, prior.failures]) for prior in priors]
+    values = [log_likelihood(point) for point in points]
+    assert (np.diff(values) >= 0).all()
+    assert (np.diff(values[:5]) > 0).all()
+    best = minimize(lambda point: -log_likelihood(point), points[0]).x
+    np.testing.assert_allclose(points[-1], best, atol=0.05)
 
 
 @pytest.mark.parametrize("counts", [(0.0, 5.0), (5.0, 5.0), (0.0, 0.0)], ids=["no", "all", "none"])

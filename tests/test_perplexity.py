@@ -46,7 +46,7 @@ def test_certainty_has_perplexity_one():
 @pytest.mark.parametrize("name", MODELS)
 def test_equals_scikit_learns_log_loss(name, conditional, any_world):
     model = MODELS[name]
-    log = random_log(any_world, MODELS["DBN"] if name == "DBN" else MODELS["PBM"], weighted=True)
+    log = random_log(any_world, MODELS[name if name in ("DBN", "CM") else "PBM"], weighted=True)
     if conditional:
         probs = model.conditional_click_probs(log.query, log.ranking, log.clicks)
     else:

@@ -1,0 +1,170 @@
+"""How fitting grows with the log, and what an ensemble costs.
+
+    python benchmarks/growth.py --out FOLDER
+
+The embedded world (1,000 queries; `--docs` candidates a query), the DBN user, the ε-oracle at
+T = 0.1. For each number of impressions, in a process of its own so that its peak memory is its own:
+the log is made, compressed (`ClickLog.compress`, best of three), and PBM, UBM and DBN are fitted to
+the compressed log (best of three); NCM makes one pass over a tenth of its distinct rows, and the
+seconds of a whole pass follow (NCM without early stopping costs as much as its distinct rows).
+"growth" is the exponent by which seconds grow with distinct rows, from each line to the next.
+
+`--members`: ten members against ten single fits one after the other, to the same log of 100,000
+impressions (uniform policy, ten candidates) and to its ten bootstraps; NCM with 4,000 impressions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from clickgym import clickmodels, data, envs, policies
+from clickgym.clickmodels import bootstrap_weights, member_seed
+
+SLOTS, ROUNDS, MEMBERS = 10, 3, 10
+
+
+def best(function: Callable[[], Any], rounds: int = ROUNDS) -> float:
+    """Return the seconds of the fastest of some rounds."""
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def grown(impressions: int, docs: int, ncm: bool) -> dict[str, float]:
+    """Return the numbers of one line of the table."""
+    world = data.embedded_world(docs)
+    user = clickmodels.true_user("DBN", world)
+    policy = policies.logging_policy("epsilon-oracle", world, SLOTS)
+    log = envs.collect(world, user, policy, impressions, seed=0)
+    line: dict[str, float] = {"impressions": impressions}
+    line["compress"] = best(log.compress)
+    folded = log.compress()
+    del log
+    line["rows"] = len(folded)
+    for name in ("PBM", "UBM", "DBN"):
+        line[name] = best(lambda name=name: clickmodels.fit(name, folded, world))
+    line["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    if ncm:
+        part = folded[np.random.default_rng(0).permutation(len(folded))[: len(folded) // 10]]
+        few = part[:1000]
+        fit = lambda log: clickmodels.fit("NCM", log, world, validation=few, epochs=1)  # noqa: E731
+        line["NCM"] = 10 * best(lambda: fit(part), 1)
+    return line
+
+
+def member_line(name: str, log: data.ClickLog, world: data.World) -> dict[str, Any]:
+    """Return what ten members and ten single fits cost, in turn."""
+    settings: dict[str, Any] = {"epochs": 2} if name == "NCM" else {}
+    bootstraps = [
+        replace(log, weight=bootstrap_weights(log, member_seed(0, number)))
+        for number in range(MEMBERS)
+    ]
+    rounds = 1 if name == "NCM" else ROUNDS
+    clickmodels.fit(name, log[:1000], world, **settings)
+    ensemble = best(lambda: clickmodels.fit(name, log, world, members=MEMBERS, **settings), rounds)
+    singles = best(
+        lambda: [clickmodels.fit(name, log, world, seed=s, **settings) for s in range(MEMBERS)],
+        rounds,
+    )
+    apart = best(
+        lambda: [clickmodels.fit(name, one, world, **settings) for one in bootstraps], rounds
+    )
+    return {"model": name, "ensemble": ensemble, "singles": singles, "bootstraps": apart}
+
+
+def growth_table(lines: list[dict[str, float]]) -> Table:
+    table = Table(title="growth: seconds after compression")
+    for column in (
+        "impressions", "distinct rows", "M impressions/s compressed", "PBM", "UBM", "DBN",
+        "NCM, a pass", "peak GiB", "growth of DBN", "of NCM",
+    ):  # fmt: skip
+        table.add_column(column, justify="right")
+    for number, line in enumerate(lines):
+        exponents = ["", ""]
+        if number:
+            before = lines[number - 1]
+            rows = np.log(line["rows"] / before["rows"])
+            exponents = [
+                f"{np.log(line[name] / before[name]) / rows:.2f}" if name in line else ""
+                for name in ("DBN", "NCM")
+            ]
+        table.add_row(
+            f"{line['impressions']:,.0f}", f"{line['rows']:,.0f}",
+            f"{line['impressions'] / line['compress'] / 1e6:.1f}",
+            *(f"{line[name]:.2f}" for name in ("PBM", "UBM", "DBN")),
+            f"{line['NCM']:.0f}" if "NCM" in line else "",
+            f"{line['memory']:.2f}", *exponents,
+        )  # fmt: skip
+    return table
+
+
+def members_table(lines: list[dict[str, Any]]) -> Table:
+    table = Table(title="ten members against ten fits, seconds")
+    for column in (
+        "model", "ten members", "ten fits to the log", "ratio", "ten fits to bootstraps", "ratio",
+    ):  # fmt: skip
+        table.add_column(column, justify="right")
+    for line in lines:
+        table.add_row(
+            line["model"], f"{line['ensemble']:.2f}", f"{line['singles']:.2f}",
+            f"{line['ensemble'] / line['singles']:.2f}", f"{line['bootstraps']:.2f}",
+            f"{line['ensemble'] / line['bootstraps']:.2f}",
+        )  # fmt: skip
+    return table
+
+
+def main() -> None:
+    """Measure, print tables and write them as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", type=int, default=10, help="candidates a query")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
+    parser.add_argument("--no-ncm", action="store_true", help="leave NCM out")
+    parser.add_argument("--members", action="store_true", help="the ensembles' table alone")
+    parser.add_argument(
+        "--models", nargs="+", help="of the ensembles' table",
+        default=["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "NCM"],
+    )  # fmt: skip
+    parser.add_argument("--out", default="", help="folder for growth.json and members.json")
+    arguments = parser.parse_args()
+    console = Console(width=150)
+    lines: list[dict[str, Any]]
+    if arguments.members:
+        world = data.embedded_world(10)
+        user = clickmodels.true_user("DBN", world)
+        log = envs.collect(world, user, policies.Uniform(world), 100_000, seed=0)
+        lines = [
+            member_line(name, log[:4000] if name == "NCM" else log, world)
+            for name in arguments.models
+        ]
+        console.print(members_table(lines))
+    else:
+        context = multiprocessing.get_context("spawn")
+        lines = []
+        for size in arguments.sizes:
+            with context.Pool(1) as pool:
+                lines.append(pool.apply(grown, (size, arguments.docs, not arguments.no_ncm)))
+        console.print(growth_table(lines))
+    if arguments.out:
+        folder = Path(arguments.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        name = "members.json" if arguments.members else f"growth-{arguments.docs}.json"
+        (folder / name).write_text(json.dumps(lines, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

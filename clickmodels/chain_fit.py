@@ -1,0 +1,289 @@
+"""Fitting models that read from the top: counts to the last click, a recursion after it.
+
+Up to its last click a page hides nothing: every document was examined, and reading went on each
+time. Those parts of the likelihood fold into counts. Only the tail after the last click (or the
+whole page without one) needs a recursion: with g₀ and g₁ the probabilities that reading goes on
+after a skip and after a click, and B_k that of no click from rank k on once it is examined,
+
+    B_k = (1 - a_k) (1 - g₀ + g₀ B_{k+1}),   B = 1 beyond the page's end,
+
+the tail has probability ``1 - g₁ + g₁ B`` of the rank below the last click, or ``B_1`` without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..data import ClickLog, World
+from ..data.folding import group_rows
+from .cells import row_weights, sums
+from .continuation import Continuation
+from .logistic import logistic
+from .placed import Placed
+from .prior import BetaPrior
+from .quasi_newton import search
+
+_TINY = 1e-100  # its reciprocal times any weight is still finite
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tails:
+    """The m distinct ends of pages, in rising order of their last click.
+
+    ``last`` (m,) is the slot of the last click or -1 and ``weight`` (m,) the pages. ``below`` (T,)
+    are the pairs below the last click, P on empty slots: first those in slot 0 of all pages that
+    have it below their last click (those without a click), then those in slot 1, and so on; slot
+    k has the first ``reach[k]`` pages. ``stop`` (m,) is the click cell of the last click; pages
+    without one have 0 there.
+    """
+
+    last: Integers
+    weight: Floats
+    below: Integers
+    reach: Integers  # (K + 1,): reach[k] pages have their last click above slot k
+    bounds: Integers  # (K + 1,): where the pairs of slot k begin in ``below``
+    stop: Integers
+
+    @classmethod
+    def of(cls, pages: Integers, last: Integers, stop: Integers, weight: Floats) -> Tails:
+        """Fold pages (K, m) of pairs, in rising order of ``last``; those without weight go."""
+        kept = weight > 0
+        if not kept.all():
+            pages, last, stop, weight = pages[:, kept], last[kept], stop[kept], weight[kept]
+        reach = np.searchsorted(last, np.arange(len(pages) + 1))
+        below = [pages[slot, : reach[slot]] for slot in range(len(pages))]
+        bounds = np.concatenate([[0], np.cumsum(reach[:-1])])
+        return cls(last, weight, np.concatenate(below), reach, bounds, stop)
+
+
+@dataclass(frozen=True)
+class ChainCounts:
+    """What a log says for sure, by pair (P,) or click cell (C,), and its tails."""
+
+    clicked: Floats  # (P,)
+    skipped: Floats  # (P,), above the last click of their page
+    clicked_cells: Floats  # (C,)
+    went_on: Floats  # (C,), clicks that a later click followed
+    tails: Tails
+    skips: float = field(init=False)  # after which reading surely went on
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "skips", float(self.skipped.sum()))
+
+    def shown(self, n_pairs: int) -> NDArray[np.bool_]:
+        """Return which of the pairs have a count, (P,)."""
+        present = np.append((self.clicked > 0) | (self.skipped > 0), False)
+        present[self.tails.below] = True
+        return present[:-1]
+
+
+class ChainFold:
+    """A log's places in the counts, to be weighted: what all bootstraps of the log share.
+
+    Costs a sort of the pages' tails; ``counts`` then takes a few passes over the log.
+
+    Attributes
+    ----------
+    pairs : (P,)
+        ``query * N + document`` of the pairs shown, rising.
+    whole : ChainCounts
+        The counts of the log itself.
+    """
+
+    def __init__(self, log: ClickLog, world: World, cells: str) -> None:
+        slots, ranks = log.slots, np.arange(log.slots)
+        shown = log.ranking >= 0
+        pair = log.query[:, None].astype(np.int64) * world.n_docs + log.ranking
+        present = np.zeros(world.n_queries * world.n_docs, dtype=bool)
+        present[pair[shown]] = True
+        self.pairs = np.flatnonzero(present)
+        place = np.append(np.cumsum(present) - 1, len(self.pairs))
+        place = place[np.where(shown, pair, -1)]
+        last = slots - 1 - log.clicks[:, ::-1].argmax(axis=1)
+        last[~log.clicks.any(axis=1)] = -1
+        self.n_cells = len(self.pairs) if cells == "pair" else slots
+        cell = place if cells == "pair" else np.broadcast_to(ranks, place.shape)
+        n_pairs, above = len(self.pairs), ranks < last[:, None]
+        self._clicked = Placed(log.clicks, place, n_pairs)
+        self._clicked_cells = Placed(log.clicks, cell, self.n_cells)
+        self._skipped = Placed(~log.clicks & above, place, n_pairs)
+        self._went_on = Placed(log.clicks & above, cell, self.n_cells)
+        tail = np.where(ranks >= last[:, None], log.ranking, -1)
+        first, group = group_rows([last[:, None], log.query[:, None], tail])
+        order = np.argsort(last[first], kind="stable")  # pages without a click come first
+        first = first[order]
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        whole = np.ones((len(group), 1), dtype=bool)
+        self._tails = Placed(whole, number[group][:, None], len(first))
+        self._last = last[first]
+        self._pages = np.ascontiguousarray(place[first].T)
+        self._stop = np.where(self._last >= 0, cell[first, self._last], 0)
+        (self.whole,) = self.counts(row_weights(log)[:, None])
+
+    def counts(self, weights: Floats) -> list[ChainCounts]:
+        """Return the counts for M weightings of the rows (n, M)."""
+        sure = (self._clicked, self._skipped, self._clicked_cells, self._went_on)
+        counted = [placed.counts(weights) for placed in (*sure, self._tails)]
+        return [
+            ChainCounts(
+                clicked, skipped, cells, went_on,
+                Tails.of(self._pages, self._last, self._stop, pages),
+            )
+            for clicked, skipped, cells, went_on, pages in zip(*counted, strict=True)
+        ]  # fmt: skip
+
+
+class TailTerms(NamedTuple):
+    """P(tail), (m,), the derivatives of the tails' log-likelihood, and sums of w / P(tail)."""
+
+    probability: Floats
+    by_attractive: Floats  # (P,)
+    by_skip: float
+    by_click: Floats  # (C,)
+    stops: Floats  # (C,), over the tails that begin at a last click
+
+
+@dataclass(frozen=True)
+class FittedChain:
+    """Logits of attractiveness (P,), θ, and the priors that were learned."""
+
+    logits: Floats
+    theta: Floats
+    attractive: BetaPrior
+    continuation: Continuation
+
+
+def fit_chain(
+    counts: ChainCounts, continuation: Continuation, start: FittedChain | None = None
+) -> FittedChain:
+    """Return the most likely logits and θ, with the priors learned.
+
+    Rounds of searching (L-BFGS) and learning the priors, from ``start`` (the fit to a similar log)
+    or from nothing. A step costs one pass over the tails. Deterministic.
+    """
+    n_pairs = len(counts.clicked)
+    attractive = BetaPrior()
+    if start is None:
+        theta = continuation.start(len(counts.clicked_cells))
+        point = np.concatenate([np.full(n_pairs, attractive.logit), theta])
+    else:
+        attractive, continuation = start.attractive, start.continuation
+        point = np.concatenate([start.logits, start.theta])
+    objective = ChainObjective(counts, attractive, continuation)
+    point = search(objective, point, start is not None)
+    return FittedChain(
+        point[:n_pairs], point[n_pairs:], objective.attractive, objective.continuation
+    )
+
+
+class ChainObjective:
+    """Minus the log posterior of the logits of attractiveness (P,) and of θ."""
+
+    def __init__(
+        self, counts: ChainCounts, attractive: BetaPrior, continuation: Continuation
+    ) -> None:
+        self.counts, self.attractive, self.continuation = counts, attractive, continuation
+        self.n_pairs = len(counts.clicked)
+        self._at: Floats | None = None
+        self._terms: TailTerms | None = None
+
+    def __call__(self, point: Floats) -> tuple[float, Floats]:
+        """Return value and gradient."""
+        counts = self.counts
+        values, theta = logistic(point[: self.n_pairs]), point[self.n_pairs :]
+        a = values.p
+        skip, click = self.continuation.values(a, theta)
+        tail = self._tails_at(point, a)
+        skip, click = max(skip, _TINY), np.maximum(click, _TINY)
+        likelihood = (
+            counts.clicked @ values.log_p + counts.skipped @ values.log_not_p
+            + counts.skips * np.log(skip) + counts.went_on @ np.log(click)
+            + counts.tails.weight @ np.log(tail.probability)
+        )  # fmt: skip
+        by_a, by_theta = self.continuation.pull_back(
+            a, theta, tail.by_skip + counts.skips / skip, tail.by_click + counts.went_on / click
+        )
+        by_logits = (
+            self.attractive.gradient(a) - counts.clicked * (1 - a) + counts.skipped * a
+            - (tail.by_attractive + by_a) * a * (1 - a)
+        )  # fmt: skip
+        prior, by_prior = self.continuation.prior(theta)
+        value = self.attractive.loss(values) + prior - likelihood
+        return float(value), np.concatenate([by_logits, by_prior - by_theta])
+
+    def _tails_at(self, point: Floats, a: Floats) -> TailTerms:
+        """Return ``_tails``; the latest are kept, since rounds end and begin at the same point."""
+        if self._terms is None or self._at is None or not np.array_equal(point, self._at):
+            skip, click = self.continuation.values(a, point[self.n_pairs :])
+            self._terms, self._at = self._tails(a, skip, click), point.copy()
+        return self._terms
+
+    def _tails(self, a: Floats, skip: float, click: Floats) -> TailTerms:
+        """Return the tails' probabilities and the derivatives of their log-likelihood."""
+        tails = self.counts.tails
+        reach, bounds = tails.reach, tails.bounds
+        slots = len(reach) - 1
+        unclicked = np.append(1.0 - a, 1.0).take(tails.below)
+        rest = np.empty(len(tails.below))  # 1 - g₀ + g₀ B of the next slot, slot by slot
+        none = np.ones(len(tails.last))  # B of the current slot; in the end, below the last click
+        for slot in range(slots - 1, -1, -1):
+            part, reached = slice(bounds[slot], bounds[slot + 1]), none[: reach[slot]]
+            if slot < slots - 1 and skip != 1.0:
+                reached *= skip
+                reached += 1.0 - skip
+            rest[part] = reached
+            reached *= unclicked[part]
+        start = reach[0]
+        ends, stop = tails.stop[start:], click[tails.stop[start:]]
+        more = 1.0 - none[start:]  # P(a further click | reading went on)
+        probability = none.copy()
+        probability[start:] = 1.0 - stop * more
+        np.maximum(probability, _TINY, out=probability)
+        flow = tails.weight / probability  # derivative by B, of the current slot for those above
+        stops = sums(ends, flow[start:], len(click))
+        by_click = -sums(ends, flow[start:] * more, len(click))
+        flow[start:] *= stop
+        by_value, by_skip = np.empty(len(tails.below)), 0.0
+        for slot in range(slots):
+            part, reached = slice(bounds[slot], bounds[slot + 1]), flow[: reach[slot]]
+            np.multiply(reached, rest[part], out=by_value[part])
+            reached *= unclicked[part]
+            if slot < slots - 1 and skip != 1.0:
+                by_skip += float(reached @ rest[part] - reached.sum())  # g₀ times the derivative
+                reached *= skip
+        by_a = -sums(tails.below, by_value, self.n_pairs + 1)[:-1]
+        return TailTerms(probability, by_a, by_skip / max(skip, _TINY), by_click, stops)
+
+    def learn(self, point: Floats) -> None:
+        """Learn the priors from expected examinations and satisfactions."""
+        a, theta = expit(point[: self.n_pairs]), point[self.n_pairs :]
+        tail = self._tails_at(point, a)
+        self.attractive = self.attractive.learned(self.counts.clicked, self._examined(a, tail))
+        self.continuation = self.continuation.learned(
+            theta, self.counts.clicked_cells, tail.stops
+        )
+
+    def _examined(self, a: Floats, tail: TailTerms) -> Floats:
+        """Return how often each pair was examined, given the clicks, (P,)."""
+        # P(examined, not clicked | tail) = -(1 - a) ∂ log P(tail) / ∂a, because the tail's
+        # probability is linear in 1 - a.
+        return self.counts.clicked + self.counts.skipped - tail.by_attractive * (1 - a)
+
+    def curvature(self, point: Floats) -> Floats:
+        """Return an estimate of the Hessian's diagonal: binomial information of expected trials."""
+        a, theta, counts = expit(point[: self.n_pairs]), point[self.n_pairs :], self.counts
+        tail = self._tails_at(point, a)
+        examined = np.maximum(self._examined(a, tail), 0.0)
+        return np.concatenate([
+            examined * a * (1 - a) + self.attractive.curvature(a),
+            self.continuation.curvature(a, theta, counts.skips, counts.clicked_cells),
+        ])  # fmt: skip

@@ -1,0 +1,195 @@
+"""Several click models of the same log, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from ..data.uniforms import Uniforms
+from . import registry
+from .base import GENERATIVE, ClickModel, log_of_outcomes
+
+Floats = NDArray[np.float64]
+
+
+@registry.register("Ensemble")
+class Ensemble(ClickModel):
+    """A mixture of click models: each page's clicks come from one of them, all equally likely.
+
+    Its conditionals weight the members by their posterior, given the clicks above: a member that
+    predicted them well counts for more further down the page. Relevance is the members' mean.
+    Everything costs what it costs for all members.
+
+    Parameters
+    ----------
+    members : sequence of ClickModel
+        Of the same world and capabilities; the ensemble has what all of them have.
+    """
+
+    def __init__(self, members: Sequence[ClickModel]) -> None:
+        self.members = tuple(members)
+        self._relevance: Floats | None = None
+        if not self.members:
+            raise ValueError("members must have at least one click model")
+        for number, member in enumerate(self.members):
+            if not isinstance(member, ClickModel):
+                raise ValueError(f"members[{number}] is not a click model: {member!r}")
+            if member.shape != self.members[0].shape:
+                raise ValueError(
+                    f"members[{number}] is for {member.shape[0]} queries of {member.shape[1]} "
+                    f"candidates, members[0] for {self.members[0].shape[0]} of "
+                    f"{self.members[0].shape[1]}"
+                )
+            if member.fingerprint != self.members[0].fingerprint:
+                raise ValueError(f"members[{number}] belongs to another world than members[0]")
+        self.fingerprint = self.members[0].fingerprint
+        names = [member.name for member in self.members]
+        same = len(set(names)) == 1
+        self.label = f"{names[0]} × {len(names)}" if same else f"Ensemble of {len(names)}"
+        everything = (member.capabilities for member in self.members)
+        # Of this ensemble, not of the class: members may be able to do less than others.
+        self.__dict__["capabilities"] = frozenset.intersection(*everything)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of queries and candidate places."""
+        return self.members[0].shape
+
+    @property
+    def max_slots(self) -> int | None:
+        """The longest page that all members know."""
+        known = [member.max_slots for member in self.members if member.max_slots is not None]
+        return min(known) if known else None
+
+    def state(self) -> dict[str, Any]:
+        """Return the members' states: arrays as ``number.name``, all else in ``members``."""
+        arrays: dict[str, Any] = {}
+        headers = []
+        for number, member in enumerate(self.members):
+            settings = {}
+            for key, value in member.state().items():
+                if isinstance(value, np.ndarray):
+                    arrays[f"{number}.{key}"] = value
+                else:
+                    settings[key] = value
+            headers.append({"name": member.name, "settings": settings})
+        return {**arrays, "members": headers}
+
+    @classmethod
+    def from_state(cls, members: Sequence[dict[str, Any]] = (), **arrays: Any) -> ClickModel:
+        """Return the ensemble of a ``state``."""
+        parts: list[dict[str, Any]] = [{} for _ in members]
+        for key, value in arrays.items():
+            number, _, name = key.partition(".")
+            if not (number.isdecimal() and name and int(number) < len(parts)):
+                raise TypeError(f"{key} belongs to no member")
+            parts[int(number)][name] = value
+        made = []
+        for header, part in zip(members, parts, strict=True):
+            member = registry.registered_class(header["name"])
+            made.append(member.from_state(**part, **header["settings"]))
+        return cls(made)
+
+    def relevance(self) -> Floats:
+        """Return the mean of the members' relevance, (Q, N)."""
+        if self._relevance is None:
+            self._relevance = np.mean([member.relevance() for member in self.members], axis=0)
+            self._relevance.flags.writeable = False
+        return self._relevance
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> Floats:
+        """Return P(C_k = 1 | c_<k), (n, K): the members', weighted by P(member | c_<k).
+
+        Of members that are no distributions over clicks it is the plain mean.
+        """
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        probs = np.stack([
+            member.conditional_click_probs(query, ranking, clicks) for member in self.members
+        ])  # fmt: skip
+        if GENERATIVE not in self.capabilities:
+            return probs.mean(axis=0)
+        outcomes = np.cumsum(log_of_outcomes(probs, clicks), axis=2)
+        prior = np.zeros((*probs.shape[:2], 1))
+        seen = np.concatenate([prior, outcomes[:, :, :-1]], axis=2)  # log P(c_<k | member)
+        seen -= np.maximum(seen.max(axis=0), -1e300)  # -inf for all is a prefix no member can make
+        weights = np.exp(seen)
+        total = weights.sum(axis=0)
+        result: Floats = (weights * probs).sum(axis=0) / np.where(total > 0, total, 1.0)
+        return result
+
+    def log_likelihood(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> Floats:
+        """Return log P(clicks | query, ranking), (n,)."""
+        self.require(GENERATIVE)
+        each = [member.log_likelihood(query, ranking, clicks) for member in self.members]
+        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(C_k = 1), (n, K): the members' mean."""
+        self.require(GENERATIVE)
+        query, ranking = self.checked_pages(query, ranking)
+        return np.mean([member.click_probs(query, ranking) for member in self.members], axis=0)
+
+    def score_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> Floats:
+        """Return the expected clicks of pages laid out slot by slot, (K, n): the members' mean."""
+        return np.mean([member.score_columns(query, columns) for member in self.members], axis=0)
+
+    @property
+    def cheap_scores(self) -> bool:
+        """Whether all members' scores are cheap."""
+        return all(member.cheap_scores for member in self.members)
+
+    def rough_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> Floats | None:
+        """Return the mean of the members' rough scores (exact ones of members without)."""
+        if self.cheap_scores:
+            return None
+        total = np.zeros(columns.shape[1])
+        for member in self.members:
+            rough = None if member.cheap_scores else member.rough_columns(query, columns)
+            if rough is None and not member.cheap_scores:
+                return None
+            total += member.score_columns(query, columns) if rough is None else rough
+        return total / len(self.members)
+
+    def spread(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return how much the members disagree about the expected clicks of pages, (n,).
+
+        It is the standard deviation over members (0 with one member): where a policy's pages have
+        a large one, the log says little about them.
+        """
+        self.require(GENERATIVE)
+        query, ranking = self.checked_pages(query, ranking)
+        if len(self.members) == 1:
+            return np.zeros(len(query))
+        each = [member.expected_clicks(query, ranking) for member in self.members]
+        return np.std(each, axis=0, ddof=1)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n): a member for each page, then its clicks."""
+        clicks = np.empty(columns.shape, dtype=bool)
+        chosen = rng.integers(len(self.members), size=len(query))
+        for number, member in enumerate(self.members):
+            rows = np.flatnonzero(chosen == number)
+            if len(rows):
+                part = np.ascontiguousarray(columns[:, rows])
+                clicks[:, rows] = member.sample_columns(query[rows], part, rng)
+        return clicks
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        (uniform,) = uniforms.take(1)
+        member = self.members[min(int(uniform * len(self.members)), len(self.members) - 1)]
+        return member.sample_page(query, ranking, uniforms)
