@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .lazy_embedding import LazyEmbedding
+from .pair_linear import PairLinear
 
 if TYPE_CHECKING:
     from ..data import World
@@ -32,21 +33,22 @@ class Network(nn.Module):
 
 
 class PairEncoder(nn.Module):
-    """Embeddings of query and of document within query, side by side; empty slots share one."""
+    """Embeddings of query and of document within query; empty slots share one."""
 
     def __init__(self, world: World, embedding: int) -> None:
         super().__init__()
         self.n_queries, self.n_docs = world.n_queries, world.n_docs
         self.query = LazyEmbedding(self.n_queries, embedding)
-        self.document = LazyEmbedding(self.n_queries * self.n_docs + 1, embedding)
+        self.empty = self.n_queries * self.n_docs
+        self.document = LazyEmbedding(self.empty + 1, embedding)
         self.width = 2 * embedding
 
-    def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
-        """Return (n, K, width)."""
-        place = torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, -1)
-        place = torch.where(place >= 0, place, self.n_queries * self.n_docs)
-        by_query = self.query(query)[:, None].expand(-1, ranking.shape[1], -1)
-        return torch.cat([by_query, self.document(place)], dim=2)
+    def linear(self, query: Tensor, ranking: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+        """Return (n, K, H): a linear layer, weights (H, width), over both side by side."""
+        place = torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
+        queries, documents = self.query.look_up(query), self.document.look_up(place)
+        result: Tensor = PairLinear.apply(*queries, *documents, weights, bias)
+        return result
 
 
 class PairLogits(nn.Module):
@@ -55,13 +57,13 @@ class PairLogits(nn.Module):
     def __init__(self, world: World, embedding: int, hidden: int) -> None:
         super().__init__()
         self.encoder = PairEncoder(world, embedding)
-        self.layers = nn.Sequential(
-            nn.Linear(self.encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, 1)
-        )
+        self.layer = nn.Linear(self.encoder.width, hidden)
+        self.out = nn.Linear(hidden, 1)
 
     def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
         """Return (n, K) logits."""
-        return self.layers(self.encoder(query, ranking))[..., 0]
+        hidden = self.encoder.linear(query, ranking, self.layer.weight, self.layer.bias)
+        return self.out(hidden.relu())[..., 0]
 
     @torch.no_grad()
     def table(self) -> NDArray[np.float64]:
@@ -152,20 +154,30 @@ class DBNNetwork(Network):
         self.continuation = nn.Parameter(torch.tensor(1.0))
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
-        """Return minus the log-likelihood of each page, by filtering P(examined) down the page."""
-        attractive = torch.sigmoid(self.attractiveness(query, ranking))
-        attractive = torch.where(ranking >= 0, attractive, 0.0)
-        stay = torch.sigmoid(-self.satisfaction(query, ranking))
-        goes_on = torch.sigmoid(self.continuation)
-        examined = torch.ones(len(query), device=query.device)
-        log_click = []
-        for slot in range(ranking.shape[1]):
-            value = attractive[:, slot]
-            click = (examined * value).clamp(1e-7, 1.0 - 1e-7)
-            log_click.append(torch.log(click))
-            skipped = examined * (1.0 - value) / (1.0 - click)
-            examined = torch.where(clicks[:, slot], stay[:, slot], skipped) * goes_on
-        return click_loss(torch.stack(log_click, dim=1), clicks, ranking >= 0)
+        """Return minus the log-likelihood of each page, (n,).
+
+        Everything down to the last click was examined. What follows it was skipped, or not
+        reached: the sum over the rank at which the user stopped.
+        """
+        shown, slots = ranking >= 0, ranking.shape[1]
+        logits = self.attractiveness(query, ranking)
+        skip = torch.where(shown, functional.logsigmoid(-logits), 0.0)
+        stay = functional.logsigmoid(-self.satisfaction(query, ranking))
+        goes_on = functional.logsigmoid(self.continuation)
+        ranks = torch.arange(1, slots + 1, device=query.device)
+        last = torch.where(clicks, ranks, 0).amax(dim=1, keepdim=True)  # 0 without a click
+        above, below = ranks < last, ranks > last
+        seen = torch.where(clicks, functional.logsigmoid(logits), skip * ~below)
+        seen = seen + torch.where(above, goes_on + torch.where(clicks, stay, 0.0), 0.0)
+        # P(the user looks at ranks last + 1 .. k, skips them all, and stops there)
+        steps = (ranks - last - 1).clamp(min=0)
+        stops = torch.where(ranks < slots, functional.logsigmoid(-self.continuation), 0.0)
+        reached = torch.cumsum(skip * below, dim=1) + steps * goes_on + stops
+        skipped = (torch.exp(reached) * below).sum(dim=1) + (last[:, 0] == slots)
+        at_last = torch.where(ranks == last, stay, 0.0).sum(dim=1) + goes_on
+        onwards = torch.where(last[:, 0] > 0, torch.exp(at_last), 1.0)
+        unseen = 1.0 - onwards * (1.0 - skipped)
+        return -seen.sum(dim=1) - torch.log(unseen.clamp(min=1e-7))
 
     def frozen(self) -> ClickModel:
         """Return a ``DBN``."""

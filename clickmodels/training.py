@@ -188,7 +188,8 @@ class _Schedule:
             raise FloatingPointError("the validation loss became infinite while fitting")
         if loss < self.best:
             self.best, self.without_progress = loss, 0
-            self.best_state = copy.deepcopy(self.network.state_dict())
+            for name, value in self.network.state_dict().items():
+                self.best_state[name].copy_(value)
             return False
         self.without_progress += 1
         if self.without_progress % self.settings.halve_after == 0:

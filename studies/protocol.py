@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from .. import evaluation, policies
 from ..clickmodels import ClickModel
@@ -95,14 +94,15 @@ def _values(
     slots, seed = cell.log.slots, cell.log.seed
     user = user_of(cell.log.user, cell.log.world)
     generative = "generative" in model.capabilities
-    made: dict[str, Any] = {}
-    if "rank" in model.capabilities:
-        made["top_down"] = policies.top_down(model, allowed, slots)
-    if generative:
-        made["max_reward"] = policies.max_reward(model, allowed, slots, seed=seed)
     result = {}
-    for name, policy in made.items():
+    if "rank" in model.capabilities:
+        relevance = policies.top_down(model, allowed, slots)
         if generative:
-            result[f"{name}_promised"] = evaluation.value(policy, model, world).value
-        result[f"{name}_deployed"] = evaluation.value(policy, user, world).value
+            result["top_down_promised"] = evaluation.value(relevance, model, world).value
+        result["top_down_deployed"] = evaluation.value(relevance, user, world).value
+    if generative:
+        optimised = policies.max_reward(model, allowed, slots, seed=seed)
+        assert optimised.found is not None
+        result["max_reward_promised"] = float(world.query_probs @ optimised.found.values)
+        result["max_reward_deployed"] = evaluation.value(optimised, user, world).value
     return result
