@@ -68,7 +68,6 @@ def run_grid(
     Results hold numbers, strings, lists and dicts of them: what JSON keeps.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     keys = [cell_key(cell, version) for cell in cells]
     if retry_failed:
         for key in keys:

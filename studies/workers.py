@@ -8,7 +8,7 @@ from typing import Any
 
 import joblib
 
-_CONNECT = "10s"  # how long to wait for a scheduler
+_CONNECT = 10  # seconds; how long to wait for a scheduler
 
 
 @contextmanager
