@@ -14,6 +14,7 @@ from dataclasses import replace
 import pytest
 
 from clickgym import studies
+from clickgym.clickmodels import registry
 from clickgym.scripts import main
 from clickgym.studies.grid import cell_key
 from clickgym.studies.protocol import VERSION
@@ -251,6 +252,20 @@ def test_shipped_rows_are_those_of_the_same_settings(undisturbed):
     assert shipped_rows(replace(SMALL, impressions=3000), undisturbed) == []
     one = shipped_rows(replace(SMALL, users=("DBN",), seeds=1), undisturbed)
     assert {(row["user"], row["seed"]) for row in one} == {("DBN", 0)}
+
+
+def test_a_candidate_costs_only_its_own_cells(undisturbed, candidate, monkeypatch):
+    known = studies.load_rows(undisturbed / "rows.parquet")
+    monkeypatch.setattr(studies, "shipped_rows", lambda study: known)
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+    options = [*OPTIONS[: OPTIONS.index("--models")], "--candidate", "their_model:Constant"]
+    assert main([*options, "--jobs", "1", "--out", "out"]) == 0
+    rows = studies.load_rows("out/rows.parquet")
+    assert rows[: len(known)] == known
+    own = [(row["user"], row["logging"], row["model"], row["seed"]) for row in rows[len(known) :]]
+    other = {(row["user"], row["logging"], "Constant", row["seed"]) for row in known}
+    assert len(own) == len(other) == 8
+    assert set(own) == other
 
 
 def test_strong_shift_is_a_preset(tmp_path):
