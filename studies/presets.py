@@ -15,8 +15,8 @@ _ALL = (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE)
 
 PRESETS = {
     "quick": Protocol(
-        USERS, LOGGINGS, _ALL, 2, WorldSetting(n_queries=100, n_docs=20), 20_000,
-        test_pages=5_000,
+        USERS, LOGGINGS, _ALL, 2, WorldSetting(n_queries=100, n_docs=20), 10_000,
+        test_pages=2_000,
     ),
     "paper": Protocol(
         USERS, LOGGINGS, _ALL, 10, WorldSetting(n_queries=1000, n_docs=0), 100_000,
