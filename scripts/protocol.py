@@ -41,6 +41,9 @@ class ProtocolRun:
     impressions: int = option(0, "impressions of a log; 80% to fit")
     slots: int = option(0, "documents a page")
     test_pages: int = option(0, "pages of each test policy")
+    policies: bool = option(
+        True, "what the models' policies are worth, where the preset asks; can be added later"
+    )
     jobs: int = option(2, "processes")
     scheduler: str = option("", "Dask cluster that computes instead, as tcp://host:port")
     retry_failed: bool = option(False, "try again what failed before")
@@ -66,6 +69,8 @@ class ProtocolRun:
             self.world_seed,
         )
         changed = {name: value for name, value in given.items() if value}
+        if not self.policies:
+            changed["optimise"] = False
         return preset, dataclasses.replace(known, world=world, candidates=candidates, **changed)
 
 

@@ -23,7 +23,7 @@ from .setting import (
 )
 
 CURSE_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")
-VERSION = "1"
+VERSION = "2"
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 
 

@@ -11,7 +11,7 @@ from .grid import Result, cell_key
 from .modules import import_modules
 from .setting import WorldSetting, logs_of, world_of
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True)

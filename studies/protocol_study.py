@@ -13,6 +13,8 @@ from ..data import checks
 from .grid import Result, require_results, run_grid
 from .modules import candidate_name, candidate_source
 from .protocol import NDCG_DEPTHS, ORACLE, VERSION, ProtocolCell, protocol_cell
+from .protocol_policies import POLICY_FIELDS, PolicyCell, policy_cell
+from .protocol_policies import VERSION as POLICY_VERSION
 from .setting import WorldSetting, check_page, scores_of
 from .shared_logs import TEST_POLICIES, LogCell, log_cell
 from .shared_logs import VERSION as LOG_VERSION
@@ -20,8 +22,7 @@ from .user_values import VERSION as USER_VERSION
 from .user_values import UserCell, user_cell
 
 Row = dict[str, Any]
-_POLICY_FIELDS = ("top_down_promised", "top_down_deployed", "max_reward_promised",
-                  "max_reward_deployed")  # fmt: skip
+ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Protocol:
     """What a run of the protocol does: everything that its results depend on.
 
     ``candidates`` are click models from outside the package, ``module:Class``. The other
-    parameters are those of ``LogCell`` and ``ProtocolCell``.
+    parameters are those of ``LogCell`` and ``ProtocolCell``. ``optimise`` is whether the models'
+    policies are made and deployed, which can be added later: everything else is kept.
     """
 
     users: tuple[str, ...]
@@ -84,11 +86,14 @@ class Protocol:
             for user in dict.fromkeys(self.users)
         ]  # fmt: skip
 
-    def cells(self, logs: Sequence[LogCell]) -> list[ProtocolCell]:
-        """Return the cells of ``logs``, seeds outermost, the longest first."""
+    def cells(self, logs: Sequence[LogCell], folder: str) -> list[ProtocolCell]:
+        """Return the cells of ``logs``, seeds outermost, the longest first.
+
+        The fitted models are kept in ``folder``.
+        """
         models = sorted(self.sources.items(), key=lambda item: item[0] != "NCM")
         return [
-            ProtocolCell(model, log, self.parameters, self.optimise, source, modules)
+            ProtocolCell(model, log, folder, self.parameters, source, modules)
             for seed in range(self.seeds)
             for model, (source, modules) in models
             for log in logs
@@ -107,31 +112,35 @@ def protocol(
 
     A row has the settings, the numbers of ``protocol_cell``, and in clicks a page the values of
     the logging policy, of random and of the best rankings; None where a model cannot do something.
-    Logs and finished cells are files in ``folder``; the same call goes on from them.
+    Logs, fitted models and finished cells are files in ``folder``; the same call goes on from them.
     """
     study.check(jobs)
     folder = Path(folder)
     users = [UserCell(user, study.world, study.slots) for user in dict.fromkeys(study.users)]
     logs = study.log_cells(str(folder / "logs"))
-    cells = study.cells(logs)
+    cells = study.cells(logs, str(folder / "models"))
     known: dict[Any, Result | None] = {}
-    for function, todo, version, description in (
-        (user_cell, users, USER_VERSION, "users"),
-        (log_cell, logs, LOG_VERSION, "logs"),
-        (protocol_cell, cells, VERSION, "fitting and judging"),
-    ):
-        if function is user_cell and not study.optimise:
-            continue
+
+    def compute(function: Any, todo: Sequence[Any], version: str, description: str) -> None:
         found = run_grid(
             function, todo, folder / "cells", version, jobs, description, retry_failed, scheduler
         )
-        known |= zip(todo, found, strict=True)
+        known.update(zip(todo, found, strict=True))
+
+    if study.optimise:
+        compute(user_cell, users, USER_VERSION, "users")
+    compute(log_cell, logs, LOG_VERSION, "logs")
+    compute(protocol_cell, cells, VERSION, "fitting and judging")
     require_results(cells, [known[cell] for cell in cells], folder / "cells", VERSION)
-    return [
-        _row(study, cell, result, known.get(_user(cell)), known[cell.log])
-        for cell in cells
-        if (result := known[cell]) is not None
-    ]
+    cells = [cell for cell in cells if known[cell] is not None]
+    if study.optimise:
+        optimised = [PolicyCell(cell) for cell in cells]
+        compute(policy_cell, optimised, POLICY_VERSION, "policies")
+        results = [known[cell] for cell in optimised]
+        require_results(optimised, results, folder / "cells", POLICY_VERSION)
+        cells = [cell for cell in cells if known[PolicyCell(cell)] is not None]
+    parts = [(cell, _user(cell), cell.log, PolicyCell(cell)) for cell in cells]
+    return [_row(study, every[0], *map(known.get, every)) for every in parts]
 
 
 def _user(cell: ProtocolCell) -> UserCell:
@@ -155,13 +164,13 @@ def _row(study: Protocol, cell: ProtocolCell, *results: Result | None) -> Row:
     row = {"user": log.user, "logging": log.logging, "model": cell.model, "seed": log.seed}
     names = [
         "perplexity", *(f"perplexity_{name}" for name in log.tests),
-        *(f"ndcg_{depth}" for depth in NDCG_DEPTHS), *_POLICY_FIELDS,
+        *(f"ndcg_{depth}" for depth in NDCG_DEPTHS), *POLICY_FIELDS,
         "logging_value", "random_value", "best", "best_is", "fit_seconds", "evaluation_seconds",
     ]  # fmt: skip
     known = {name: value for result in results if result for name, value in result.items()}
     return (
         row
         | shared_settings(study)
-        | {"source": cell.source, "version": VERSION}
+        | {"source": cell.source, "version": ROW_VERSION}
         | {name: known.get(name) for name in names}
     )

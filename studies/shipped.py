@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .protocol import VERSION
-from .protocol_study import Protocol, Row, shared_settings
+from .protocol_study import ROW_VERSION, Protocol, Row, shared_settings
 from .rows import load_rows
 
 RESULTS = Path(__file__).parent / "results"
@@ -20,7 +19,7 @@ def shipped_rows(study: Protocol | None = None, folder: Path = RESULTS) -> list[
     rows = [row for path in sorted(folder.glob("*.parquet")) for row in load_rows(path)]
     if study is None:
         return rows
-    wanted = {**shared_settings(study), "version": VERSION}
+    wanted = {**shared_settings(study), "version": ROW_VERSION}
     return [
         row
         for row in rows

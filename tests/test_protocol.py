@@ -30,7 +30,7 @@ OPTIONS = [
     "5", "--test-pages", "500", "--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25",
     "--models", "PBM", "dCTR", "TopPop", "ARM-NC", "oracle", "--seeds", "2",
 ]  # fmt: skip
-TIMES = ("fit_seconds", "evaluation_seconds")
+TIMES = ("fit_seconds", "evaluation_seconds", "policy_seconds")
 
 
 def without_times(rows):
@@ -46,6 +46,19 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     assert main([*OPTIONS, "--jobs", "1", "--out", str(folder)]) == 0
     return folder
+
+
+def test_policies_can_be_added_later(undisturbed, tmp_path):
+    options = [*OPTIONS, "--jobs", "1", "--out", str(tmp_path)]
+    assert main([*options, "--no-policies"]) == 0
+    first, models = records(tmp_path), set((tmp_path / "models").iterdir())
+    for row, whole in zip(saved(tmp_path), saved(undisturbed), strict=True):
+        assert row["max_reward_deployed"] is row["best"] is None
+        assert row["perplexity_random"] == whole["perplexity_random"]
+    assert main(options) == 0
+    assert first.items() <= records(tmp_path).items()  # nothing was computed again
+    assert set((tmp_path / "models").iterdir()) == models
+    assert saved(tmp_path) == saved(undisturbed)
 
 
 def row_of(folder, model):
@@ -84,7 +97,7 @@ def test_the_oracle_keeps_its_promises(undisturbed):
 
 
 def keys_of(study):
-    return [cell_key(cell, VERSION) for cell in study.cells(study.log_cells("anywhere"))]
+    return [cell_key(cell, VERSION) for cell in study.cells(study.log_cells("a"), "b")]
 
 
 def test_fewer_seeds_are_a_prefix():
@@ -97,15 +110,14 @@ def test_fewer_seeds_are_a_prefix():
     [
         {"parameters": "embedding"}, {"impressions": 3000}, {"slots": 4}, {"test_pages": 600},
         {"world": replace(WORLD, seed=1)}, {"temperature": 0.5}, {"tests": ("random",)},
-        {"optimise": False},
     ],
 )  # fmt: skip
 def test_every_setting_is_in_the_key(change):
     assert not set(keys_of(SMALL)) & set(keys_of(replace(SMALL, **change)))
 
 
-def test_where_logs_are_is_not_in_the_key():
-    cells = SMALL.cells(SMALL.log_cells("elsewhere"))
+def test_where_logs_and_models_are_is_not_in_the_key():
+    cells = SMALL.cells(SMALL.log_cells("elsewhere"), "there")
     assert keys_of(SMALL) == [cell_key(cell, VERSION) for cell in cells]
 
 
