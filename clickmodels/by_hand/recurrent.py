@@ -65,7 +65,7 @@ class ClickTree:
 
 
 class Recurrent:
-    """All states of a GRU. Gates are reset, update, candidate."""
+    """All states of a GRU. Gates are reset, update, candidate; arrays of gates are (3, m, H)."""
 
     def __init__(self, parameters: Parameters, gru: GRU) -> None:
         self._weights = parameters.of(gru.hidden_weights)
@@ -74,60 +74,66 @@ class Recurrent:
     def forward(self, ahead: Floats, order: Order) -> Floats:
         """Return the states (m, H) from what the inputs add to the gates, (m, 3 H)."""
         m, hidden = len(ahead), ahead.shape[1] // 3
-        transposed, bias = self._weights.values.T, self._bias.values
+        bias = self._bias.values.reshape(3, 1, hidden)
+        ahead = ahead.reshape(m, 3, hidden).transpose(1, 0, 2).copy()
+        ahead[:2] += bias[:2]
+        weights = self._weights.values.reshape(3, hidden, hidden).transpose(0, 2, 1).copy()
+        ahead[:2] *= 0.5  # a sigmoid is a tanh of the half
+        weights[:2] *= 0.5
         self._order = order
         self._before = np.zeros((m, hidden), dtype=np.float32)
-        self._back = np.empty((m, 3 * hidden), dtype=np.float32)
-        self._gates = np.empty((m, 2 * hidden), dtype=np.float32)
+        self._back = np.empty((3, m, hidden), dtype=np.float32)
+        self._gates = np.empty((2, m, hidden), dtype=np.float32)
         self._candidate = np.empty((m, hidden), dtype=np.float32)
         states = np.empty((m, hidden), dtype=np.float32)
         for number, level in enumerate(order.levels):
-            before, back, here = self._before[level], self._back[level], ahead[level]
+            before, back, gates = self._before[level], self._back[:, level], self._gates[:, level]
             if number:
                 before[...] = order.before(states, number)
-            np.matmul(before, transposed, out=back)
-            back += bias
-            gates = np.add(here[:, : 2 * hidden], back[:, : 2 * hidden], out=self._gates[level])
-            gates *= 0.5  # a sigmoid is a tanh
+            np.matmul(before, weights, out=back)
+            np.add(ahead[:2, level], back[:2], out=gates)
             np.tanh(gates, out=gates)
             gates *= 0.5
             gates += 0.5
-            candidate = self._candidate[level]
-            np.multiply(gates[:, :hidden], back[:, 2 * hidden :], out=candidate)
-            candidate += here[:, 2 * hidden :]
+            back[2] += bias[2]
+            candidate = np.multiply(gates[0], back[2], out=self._candidate[level])
+            candidate += ahead[2, level]
             np.tanh(candidate, out=candidate)
             state = np.subtract(before, candidate, out=states[level])
-            state *= gates[:, hidden:]
+            state *= gates[1]
             state += candidate
         return states
 
     def backward(self, gradient: Floats) -> Floats:
         """Return the gradient of ``ahead``, (m, 3 H); that of the states is written over."""
-        hidden = gradient.shape[1]
-        reset, update = self._gates[:, :hidden], self._gates[:, hidden:]
+        m, hidden = gradient.shape
+        reset, update = self._gates
         closed = 1.0 - self._gates
         by_update = self._before - self._candidate
         by_update *= update
-        by_update *= closed[:, hidden:]
+        by_update *= closed[1]
         by_candidate = np.square(self._candidate)
         np.subtract(1.0, by_candidate, out=by_candidate)
-        by_candidate *= closed[:, hidden:]
-        by_reset = self._back[:, 2 * hidden :] * reset
-        by_reset *= closed[:, :hidden]
+        by_candidate *= closed[1]
+        by_reset = self._back[2] * reset
+        by_reset *= closed[0]
+        weights = self._weights.values.reshape(3, hidden, hidden)
         by_back = np.empty_like(self._back)
         by_proposal = np.empty_like(gradient)
         for number in range(len(self._order.levels) - 1, -1, -1):
             level = self._order.levels[number]
-            carried, back = gradient[level], by_back[level]
+            carried, back = gradient[level], by_back[:, level]
             proposal = np.multiply(carried, by_candidate[level], out=by_proposal[level])
-            np.multiply(proposal, by_reset[level], out=back[:, :hidden])
-            np.multiply(carried, by_update[level], out=back[:, hidden : 2 * hidden])
-            np.multiply(proposal, reset[level], out=back[:, 2 * hidden :])
+            np.multiply(proposal, by_reset[level], out=back[0])
+            np.multiply(carried, by_update[level], out=back[1])
+            np.multiply(proposal, reset[level], out=back[2])
             if number:
                 carried *= update[level]
-                carried += back @ self._weights.values
+                for part in np.matmul(back, weights):
+                    carried += part
                 self._order.hand_back(gradient, number, carried)
-        np.matmul(by_back.T, self._before, out=self._weights.gradient)
-        by_back.sum(axis=0, out=self._bias.gradient)
-        by_back[:, 2 * hidden :] = by_proposal
-        return by_back
+        flat = by_back.transpose(1, 0, 2).reshape(m, 3 * hidden)
+        np.matmul(flat.T, self._before, out=self._weights.gradient)
+        flat.sum(axis=0, out=self._bias.gradient)
+        flat[:, 2 * hidden :] = by_proposal
+        return flat
