@@ -42,7 +42,8 @@ class Chains:
 class ClickTree:
     """Pages with the same clicks so far share a state: a tree of the prefixes ``cells`` (m,).
 
-    They are numbered as by ``prefix_cells``, ascending, with every prefix's own prefixes.
+    They are numbered as by ``prefix_cells``, ascending, and are those of whole pages, so that each
+    but the longest goes on; what it goes on to stands side by side.
     """
 
     def __init__(self, cells: NDArray[np.int64], slots: int) -> None:
@@ -51,6 +52,7 @@ class ClickTree:
         self.levels = [slice(*pair) for pair in pairwise(starts)]
         self.clicked = cells % 2 == 0  # the latest click of the prefix; of none by chance
         self._parents = np.searchsorted(cells, (cells - 1) // 2)
+        self._children = np.searchsorted(self._parents[1:], np.arange(starts[-2])) + 1  # the first
 
     def before(self, states: Floats, level: int) -> Floats:
         """Return the states of the prefixes one shorter."""
@@ -58,10 +60,10 @@ class ClickTree:
         return result
 
     def hand_back(self, gradient: Floats, level: int, carried: Floats) -> None:
-        """Add to the prefixes one shorter, of which every one has at most two longer."""
-        parents, clicked = self._parents[self.levels[level]], self.clicked[self.levels[level]]
-        for chosen in (clicked, ~clicked):
-            gradient[parents[chosen]] += carried[chosen]
+        """Add to the prefixes one shorter."""
+        parents = self.levels[level - 1]
+        children = self._children[parents] - self.levels[level].start
+        gradient[parents] += np.add.reduceat(carried, children, axis=0)
 
 
 class Recurrent:
