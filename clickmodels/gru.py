@@ -26,7 +26,10 @@ class GRU(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the states (n, K, H) after each of K inputs (n, K, width)."""
-        gates = nn.functional.linear(inputs, self.input_weights, self.input_bias)
+        return self.states(nn.functional.linear(inputs, self.input_weights, self.input_bias))
+
+    def states(self, gates: Tensor) -> Tensor:
+        """Return the states (n, K, H) from what the inputs add to the gates, (n, K, 3 H)."""
         states: Tensor = _Sequence.apply(gates, self.hidden_weights, self.hidden_bias)
         return states
 

@@ -26,13 +26,19 @@ class LazyEmbedding(nn.Module):
         self._steps = 0
         self._looked_up: list[tuple[Tensor, Tensor]] = []
 
+    def look_up(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the embeddings that ``index`` (...) names, (rows, width), and its places there."""
+        if not torch.is_grad_enabled():
+            place = torch.arange(index.numel(), device=index.device).view(index.shape)
+            return self.weight.index_select(0, index.reshape(-1)), place
+        rows, place = torch.unique(index, return_inverse=True)
+        values = self.weight.index_select(0, rows).requires_grad_()
+        self._looked_up.append((rows, values))
+        return values, place
+
     def forward(self, index: Tensor) -> Tensor:
         """Return the embeddings of ``index`` (...), (..., width)."""
-        if not torch.is_grad_enabled():
-            return self.weight[index]
-        rows, place = torch.unique(index, return_inverse=True)
-        values = self.weight[rows].requires_grad_()
-        self._looked_up.append((rows, values))
+        values, place = self.look_up(index)
         return nn.functional.embedding(place, values)
 
     def gradients(self) -> list[Tensor]:
@@ -50,9 +56,11 @@ class LazyEmbedding(nn.Module):
         for rows, values in self._looked_up:
             if values.grad is None:
                 continue
-            mean = self.mean[rows].lerp_(values.grad, 1.0 - betas[0])
-            square = self.square[rows].mul_(betas[1])
+            mean = self.mean.index_select(0, rows).lerp_(values.grad, 1.0 - betas[0])
+            square = self.square.index_select(0, rows).mul_(betas[1])
             square.addcmul_(values.grad, values.grad, value=1.0 - betas[1])
-            self.mean[rows], self.square[rows] = mean, square
-            self.weight[rows] = values.detach() - size * mean / (square.sqrt() + eps * bias)
+            self.mean.index_copy_(0, rows, mean)
+            self.square.index_copy_(0, rows, square)
+            moved = values.detach().addcdiv_(mean, square.sqrt_().add_(eps * bias), value=-size)
+            self.weight.index_copy_(0, rows, moved)
         self._looked_up.clear()

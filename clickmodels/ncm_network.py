@@ -28,8 +28,10 @@ class NCMNetwork(Network):
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""
         before = functional.pad(clicks[:, :-1].float(), (1, 0))
-        inputs = torch.cat([self.encoder(query, ranking), before[..., None]], dim=2)
-        logits = self.out(self.gru(inputs))[..., 0]
+        gru = self.gru
+        pairs = self.encoder.linear(query, ranking, gru.input_weights[:, :-1], gru.input_bias)
+        gates = torch.addcmul(pairs, before[..., None], gru.input_weights[:, -1])
+        logits = self.out(gru.states(gates))[..., 0]
         return click_loss(functional.logsigmoid(logits), clicks, ranking >= 0)
 
     def frozen(self) -> ClickModel:

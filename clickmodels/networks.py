@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .lazy_embedding import LazyEmbedding
+from .pair_linear import PairLinear
 
 if TYPE_CHECKING:
     from ..data import World
@@ -32,21 +33,22 @@ class Network(nn.Module):
 
 
 class PairEncoder(nn.Module):
-    """Embeddings of query and of document within query, side by side; empty slots share one."""
+    """Embeddings of query and of document within query; empty slots share one."""
 
     def __init__(self, world: World, embedding: int) -> None:
         super().__init__()
         self.n_queries, self.n_docs = world.n_queries, world.n_docs
         self.query = LazyEmbedding(self.n_queries, embedding)
-        self.document = LazyEmbedding(self.n_queries * self.n_docs + 1, embedding)
+        self.empty = self.n_queries * self.n_docs
+        self.document = LazyEmbedding(self.empty + 1, embedding)
         self.width = 2 * embedding
 
-    def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
-        """Return (n, K, width)."""
-        place = torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, -1)
-        place = torch.where(place >= 0, place, self.n_queries * self.n_docs)
-        by_query = self.query(query)[:, None].expand(-1, ranking.shape[1], -1)
-        return torch.cat([by_query, self.document(place)], dim=2)
+    def linear(self, query: Tensor, ranking: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+        """Return (n, K, H): a linear layer, weights (H, width), over both side by side."""
+        place = torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
+        queries, documents = self.query.look_up(query), self.document.look_up(place)
+        result: Tensor = PairLinear.apply(*queries, *documents, weights, bias)
+        return result
 
 
 class PairLogits(nn.Module):
@@ -55,13 +57,13 @@ class PairLogits(nn.Module):
     def __init__(self, world: World, embedding: int, hidden: int) -> None:
         super().__init__()
         self.encoder = PairEncoder(world, embedding)
-        self.layers = nn.Sequential(
-            nn.Linear(self.encoder.width, hidden), nn.ReLU(), nn.Linear(hidden, 1)
-        )
+        self.layer = nn.Linear(self.encoder.width, hidden)
+        self.out = nn.Linear(hidden, 1)
 
     def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
         """Return (n, K) logits."""
-        return self.layers(self.encoder(query, ranking))[..., 0]
+        hidden = self.encoder.linear(query, ranking, self.layer.weight, self.layer.bias)
+        return self.out(hidden.relu())[..., 0]
 
     @torch.no_grad()
     def table(self) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ..data import ClickLog, checks
 from ..data.progress import progress
+from .by_hand import ByHand, can_train
 from .lazy_embedding import LazyEmbedding
 from .networks import Network
 
@@ -88,9 +89,9 @@ def train(
     """
     if validation is None:
         log, validation = _held_out(log, seed)
-    device = torch.device(settings.device)
-    network.to(device)
-    pages, checks_on = _Pages(log, device), _Pages(validation, device)
+    by_hand = can_train(network, settings.device)
+    kind: type[ByHand] | type[_ByTorch] = ByHand if by_hand else _ByTorch
+    trainer = kind(network, log, validation, settings)
     schedule = _Schedule(network, settings)
     rng = np.random.default_rng(seed)
     batches = math.ceil(len(log) / settings.batch_size)
@@ -99,15 +100,16 @@ def train(
     ) as advance:
         step = 0
         recent: list[float] = []  # training losses since the last validation
-        schedule.validated(checks_on.loss(network))
+        schedule.validated(trainer.validation_loss())
         for _ in range(settings.epochs):
-            order = torch.from_numpy(rng.permutation(len(log))).to(device)
-            for rows in order.split(settings.batch_size):
-                recent.append(schedule.step(pages.batch_loss(network, rows)))
+            order = rng.permutation(len(log))
+            for start in range(0, len(log), settings.batch_size):
+                rows = order[start : start + settings.batch_size]
+                recent.append(trainer.step(rows, schedule.learning_rate))
                 step += 1
                 advance(1)
                 if step % settings.check_every == 0 or step == batches * settings.epochs:
-                    loss = checks_on.loss(network)
+                    loss = trainer.validation_loss()
                     write("training loss", sum(recent) / len(recent), step)
                     write("validation loss", loss, step)
                     write("learning rate", schedule.learning_rate, step)
@@ -148,27 +150,35 @@ class _Pages:
         return total / max(float(self.weight.sum()), 1e-12)
 
 
-class _Schedule:
-    """Adam with the learning rate and the end decided by validations."""
+class _ByTorch:
+    """Steps of Adam by autograd."""
 
-    def __init__(self, network: Network, settings: TrainingSettings) -> None:
-        self.network, self.settings = network, settings
-        self.learning_rate = settings.learning_rate
+    def __init__(
+        self, network: Network, log: ClickLog, validation: ClickLog, settings: TrainingSettings
+    ) -> None:
+        self.network, self.clip = network, settings.clip
+        self.device = torch.device(settings.device)
+        network.to(self.device)
+        self.pages, self.checks = _Pages(log, self.device), _Pages(validation, self.device)
         self.dense = [p for p in network.parameters() if p.requires_grad]
         self.embeddings = [m for m in network.modules() if isinstance(m, LazyEmbedding)]
-        self.optimiser = torch.optim.Adam(self.dense, lr=self.learning_rate, fused=True)
-        self.best, self.best_state = math.inf, copy.deepcopy(network.state_dict())
-        self.without_progress = 0
+        self.optimiser = torch.optim.Adam(self.dense, lr=settings.learning_rate, fused=True)
 
-    def step(self, loss: Tensor) -> float:
-        """Take one step down ``loss``."""
+    def step(self, rows: NDArray[np.int64], learning_rate: float) -> float:
+        """Take one step down the mean loss of the chosen pages, and return it."""
+        loss = self.pages.batch_loss(self.network, torch.from_numpy(rows).to(self.device))
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self._clip()
+        self.optimiser.param_groups[0]["lr"] = learning_rate
         self.optimiser.step()
         for embedding in self.embeddings:
-            embedding.step(self.learning_rate)
+            embedding.step(learning_rate)
         return float(loss.detach())
+
+    def validation_loss(self) -> float:
+        """Return the mean loss of all pages for validation."""
+        return self.checks.loss(self.network)
 
     @torch.no_grad()
     def _clip(self) -> None:
@@ -179,8 +189,18 @@ class _Schedule:
         norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
         if not math.isfinite(norm):
             raise FloatingPointError("a gradient became infinite while fitting")
-        if norm > self.settings.clip:
-            torch._foreach_mul_(gradients, self.settings.clip / norm)
+        if norm > self.clip:
+            torch._foreach_mul_(gradients, self.clip / norm)
+
+
+class _Schedule:
+    """The learning rate, the best state and the end, decided by validations."""
+
+    def __init__(self, network: Network, settings: TrainingSettings) -> None:
+        self.network, self.settings = network, settings
+        self.learning_rate = settings.learning_rate
+        self.best, self.best_state = math.inf, copy.deepcopy(network.state_dict())
+        self.without_progress = 0
 
     def validated(self, loss: float) -> bool:
         """Take note of a validation loss; return whether training ends here."""
@@ -188,13 +208,12 @@ class _Schedule:
             raise FloatingPointError("the validation loss became infinite while fitting")
         if loss < self.best:
             self.best, self.without_progress = loss, 0
-            self.best_state = copy.deepcopy(self.network.state_dict())
+            for name, value in self.network.state_dict().items():
+                self.best_state[name].copy_(value)
             return False
         self.without_progress += 1
         if self.without_progress % self.settings.halve_after == 0:
             self.learning_rate *= 0.5
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.learning_rate
         return self.without_progress >= self.settings.stop_after
 
     def restore(self) -> None:

@@ -11,7 +11,10 @@ Settings = TypeVar("Settings")
 
 
 def option(default: Any, text: str, **more: Any) -> Any:
-    """Return a dataclass field with its line of help; ``choices`` and ``nargs`` may be given."""
+    """Return a dataclass field with its line of help; ``choices`` and ``nargs`` may be given.
+
+    ``positional=True`` makes an argument without a flag, which may be left out.
+    """
     metadata = {"help": text, **more}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
@@ -29,6 +32,9 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
     for field in dataclasses.fields(settings):  # type: ignore[arg-type]
         flag = "--" + field.name.replace("_", "-")
         more = {key: value for key, value in field.metadata.items() if key != "help"}
+        if more.pop("positional", False):
+            flag = field.name
+            more["nargs"] = "?"
         default = (
             field.default_factory()
             if field.default_factory is not dataclasses.MISSING

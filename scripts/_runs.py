@@ -51,7 +51,7 @@ def tell_if_replaced(out: Path, settings: Any) -> None:
     if not path.is_file():
         return
     before, now = json.loads(path.read_text()), dataclasses.asdict(settings)
-    free = ("jobs", "retry_failed", "out", "rate")
+    free = ("jobs", "retry_failed", "out", "rate", "scheduler")
     changed = [name for name in now if name not in free and before.get(name) != now[name]]
     if changed:
         text = ", ".join(f"{name} was {before.get(name)!r}" for name in changed)

@@ -15,7 +15,8 @@ from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, environment, user_named
-from clickgym.studies.fitted import FitCell, fit_model, import_modules
+from clickgym.studies.fitted import FitCell, fit_model
+from clickgym.studies.modules import import_modules
 from clickgym.studies.setting import require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"

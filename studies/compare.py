@@ -11,8 +11,9 @@ from typing import Any
 from .. import agents, clickmodels, envs, evaluation, policies
 from ..data import checks
 from .fitted import VERSION as FIT_VERSION
-from .fitted import FitCell, fit_cell, fitted_model, import_modules
+from .fitted import FitCell, fit_cell, fitted_model
 from .grid import Result, require_results, run_grid
+from .modules import import_modules
 from .setting import (
     WorldSetting,
     check_page,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import clickmodels, evaluation, policies
-from ..clickmodels.fitting import takes_parameters
 from ..data import checks
+from .fitted import fit_parts
 from .grid import Result, require_results, run_grid
 from .setting import (
     WorldSetting,
@@ -23,7 +23,7 @@ from .setting import (
 )
 
 CURSE_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")
-VERSION = "1"
+VERSION = "2"
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 
 
@@ -52,10 +52,7 @@ def curse_cell(cell: CurseCell) -> Result:
     logging = logging_of(cell.logging, cell.world, cell.slots)
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
-    options: dict[str, Any] = {"validation": validation}
-    if takes_parameters(cell.model):
-        options["parameters"] = cell.parameters
-    model = clickmodels.fit(cell.model, train, world, seed=cell.seed, **options)
+    model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
     allowed = shown_in(train, world) if cell.documents == "shown" else world
     relevance = policies.top_down(model, allowed, cell.slots)
     optimised = policies.max_reward(model, allowed, cell.slots, seed=cell.seed)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from .. import clickmodels, evaluation
+from .. import clickmodels, data, evaluation
 from ..clickmodels.fitting import takes_parameters
 from .grid import Result, cell_key
+from .modules import import_modules
 from .setting import WorldSetting, logs_of, world_of
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True)
@@ -53,19 +50,22 @@ def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
     import_modules(cell.modules)
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
-    options: dict[str, Any] = {"validation": validation}
-    if takes_parameters(cell.model):
-        options["parameters"] = cell.parameters
-    model = clickmodels.fit(cell.model, train, world_of(cell.world), seed=cell.seed, **options)
+    world = world_of(cell.world)
+    model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
     return model, evaluation.perplexity(model, test).mean
 
 
-def import_modules(names: Sequence[str]) -> None:
-    """Import modules, of the working directory too."""
-    if names and "" not in sys.path:
-        sys.path.insert(0, "")
-    for name in names:
-        importlib.import_module(name)
+def fit_parts(
+    name: str,
+    train: data.ClickLog,
+    validation: data.ClickLog | None,
+    world: data.World,
+    seed: int,
+    parameters: str,
+) -> clickmodels.ClickModel:
+    """Return a model fitted to a log's parts; ``parameters`` are for models with that choice."""
+    options = {"parameters": parameters} if takes_parameters(name) else {}
+    return clickmodels.fit(name, train, world, seed=seed, validation=validation, **options)
 
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,13 @@ import joblib
 
 from ..data.files import replaced
 from ..data.progress import progress
+from .claims import Claims
 from .parallel import with_one_thread
+from .workers import workers
 
 Cell = Any  # a frozen dataclass of JSON values
 Result = dict[str, Any]
+_PATIENCE = 0.5  # seconds between looks at cells that another command computes
 
 
 def cell_key(cell: Cell, version: str) -> str:
@@ -49,6 +52,7 @@ def run_grid(
     jobs: int = 1,
     description: str = "cells",
     retry_failed: bool = False,
+    scheduler: str = "",
 ) -> list[Result | None]:
     """Return ``function(cell)`` for every cell, in order; None for one that failed.
 
@@ -58,29 +62,71 @@ def run_grid(
     a file of its own with the error, does not stop the rest, and is tried again with
     ``retry_failed``. Change ``version`` when what a cell computes changes.
 
+    Cells are computed by ``jobs`` processes, or by the workers of a Dask ``scheduler``; what they
+    return is written here. Several calls at once on one folder share the cells.
+
     Results hold numbers, strings, lists and dicts of them: what JSON keeps.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     keys = [cell_key(cell, version) for cell in cells]
-    todo = {}
-    for key, cell in zip(keys, cells, strict=True):
-        failed = (folder / f"{key}.error.json").exists() and not retry_failed
-        if not (folder / f"{key}.json").exists() and not failed:
-            todo[key] = cell
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    work = (joblib.delayed(_compute)(function, cell, folder, key) for key, cell in todo.items())
-    with progress(len(todo), description) as advance:
-        for _ in pool(work):
-            advance(1)
-    return [read_cell(folder / f"{key}.json") for key in keys]
+    if retry_failed:
+        for key in keys:
+            _failed(folder, key).unlink(missing_ok=True)
+    todo = _missing(dict(zip(keys, cells, strict=True)), folder)
+    claims = Claims(folder)
+    with workers(jobs, scheduler) as pool, progress(len(todo), description) as advance:
+        while todo:
+            recorded = 0
+            try:
+                for key, text, failed in pool(_work(function, todo, folder, claims)):
+                    _write(_failed(folder, key) if failed else _done(folder, key), text)
+                    claims.release(key)
+                    advance(1)
+                    recorded += 1
+            finally:
+                claims.release_all()
+            left = _missing(todo, folder)
+            advance(len(todo) - len(left) - recorded)  # what another command did
+            todo = left
+            if todo:  # another command is at them
+                time.sleep(_PATIENCE)
+    return [read_cell(_done(folder, key)) for key in keys]
+
+
+def _work(
+    function: Callable[[Any], Result], todo: dict[str, Cell], folder: Path, claims: Claims
+) -> Iterator[Any]:
+    """Give the calls for cells that nobody else computes or has recorded in the meantime."""
+    for key, cell in todo.items():
+        if claims.take(key):
+            if _missing({key: cell}, folder):
+                yield joblib.delayed(_compute)(function, cell, key)
+            else:
+                claims.release(key)
+
+
+def _done(folder: Path, key: str) -> Path:
+    return folder / f"{key}.json"
+
+
+def _failed(folder: Path, key: str) -> Path:
+    return folder / f"{key}.error.json"
+
+
+def _missing(cells: dict[str, Cell], folder: Path) -> dict[str, Cell]:
+    """Return the cells without a record."""
+    return {
+        key: cell
+        for key, cell in cells.items()
+        if not _done(folder, key).exists() and not _failed(folder, key).exists()
+    }
 
 
 def failures(cells: Sequence[Cell], folder: str | Path, version: str) -> list[Result]:
     """Return what is recorded about those of ``cells`` that failed."""
     keys = [cell_key(cell, version) for cell in cells]
-    lost = [key for key in keys if not (Path(folder) / f"{key}.json").exists()]
-    paths = [Path(folder) / f"{key}.error.json" for key in lost]
+    lost = [key for key in keys if not _done(Path(folder), key).exists()]
+    paths = [_failed(Path(folder), key) for key in lost]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
@@ -105,24 +151,24 @@ def read_cell(path: Path) -> Result | None:
     return result
 
 
-def _compute(function: Callable[[Any], Result], cell: Cell, folder: Path, key: str) -> None:
-    """Compute one cell and write what came of it."""
+def _compute(function: Callable[[Any], Result], cell: Cell, key: str) -> tuple[str, str, bool]:
+    """Compute one cell; return its key, the text of its record, and whether it failed."""
     start = time.perf_counter()
     record: dict[str, Any] = {"settings": dataclasses.asdict(cell)}
-    failed = folder / f"{key}.error.json"
     try:
-        record["result"] = with_one_thread(function, (cell,))
-        record["seconds"] = round(time.perf_counter() - start, 3)
-        _write(folder / f"{key}.json", record)  # a result that is not JSON is a failure too
+        result = with_one_thread(function, (cell,))
+        seconds = round(time.perf_counter() - start, 3)
+        # a result that is not JSON is a failure too
+        return key, _text({**record, "result": result, "seconds": seconds}), False
     except Exception as error:  # whatever a cell raises is recorded, and the rest goes on
         text = f"{type(error).__name__}: {error}"
-        settings = record["settings"]
-        _write(failed, {"settings": settings, "error": text, "trace": traceback.format_exc()})
-        return
-    failed.unlink(missing_ok=True)
+        return key, _text({**record, "error": text, "trace": traceback.format_exc()}), True
 
 
-def _write(path: Path, record: dict[str, Any]) -> None:
-    text = json.dumps(record, indent=1) + "\n"
+def _text(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=1) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
     with replaced(path) as temporary:
         temporary.write_text(text)

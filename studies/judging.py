@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .. import clickmodels, evaluation
+from .. import evaluation
 from ..clickmodels import ClickModel
 from ..clickmodels.fitting import is_random, takes_parameters
 from ..data import ClickLog, World, checks
 from ..evaluation import Metric, ResultTable
+from .fitted import fit_parts
 from .parallel import run
 
 PERPLEXITY_RANKS = (1, 2, 5, 10)
@@ -132,10 +132,7 @@ def _cell(
     parameters: str,
     threshold: int,
 ) -> tuple[ClickModel, dict[str, float]]:
-    options: dict[str, Any] = {"validation": validation}
-    if takes_parameters(name):
-        options["parameters"] = parameters
-    model = clickmodels.fit(name, train, world, seed=seed, **options)
+    model = fit_parts(name, train, validation, world, seed, parameters)
     return model, judge(model, test, world, seed, threshold)
 
 

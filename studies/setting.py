@@ -9,10 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import clickmodels, data, envs, policies
 from ..clickmodels.registry import registered_class
 from ..data import checks
+from ..policies.rankers import TEMPERATURES
 
 SPLIT = (0.8, 0.1, 0.1)
 
@@ -62,9 +64,30 @@ def user_of(name: str, setting: WorldSetting) -> clickmodels.ClickModel:
 
 
 @lru_cache(maxsize=8)
-def logging_of(name: str, setting: WorldSetting, slots: int) -> policies.Policy:
-    """Return the stochastic variant of a ranker; the ranker itself is the same for all seeds."""
-    return policies.logging_policy(name, world_of(setting), slots)
+def scores_of(name: str, setting: WorldSetting) -> NDArray[np.float64]:
+    """Return the scores (Q, N) of a ranker, the same for all seeds."""
+    return policies.ranker_scores(name, world_of(setting))
+
+
+@lru_cache(maxsize=8)
+def logging_of(
+    name: str, setting: WorldSetting, slots: int, temperature: float | None = None
+) -> policies.Policy:
+    """Return the stochastic variant of a ranker, at the paper's temperature by default."""
+    world = world_of(setting)
+    if name == "random":
+        return policies.Uniform(world, slots)
+    degree = TEMPERATURES[name] if temperature is None else temperature
+    return policies.stochastic(scores_of(name, setting), degree, slots, world=world)
+
+
+def ranker_of(
+    name: str, setting: WorldSetting, slots: int, world: data.World
+) -> policies.Policy:
+    """Return a ranker itself, showing candidates of ``world``: the setting's, or fewer of them."""
+    if name == "random":
+        return policies.Uniform(world, slots)
+    return policies.Ranker(scores_of(name, setting), slots, world=world)
 
 
 def logs_of(

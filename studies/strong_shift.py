@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .. import clickmodels, data, envs, evaluation, policies
-from ..clickmodels.fitting import takes_parameters
 from ..data import checks
 from ..evaluation import Metric, ResultTable
+from .fitted import fit_parts
 from .parallel import run
+from .setting import SPLIT
 
 SHIFT_MODELS = ("dCTR", "PBM", "UBM", "DBN", "NCM", "CACM-minus", "ARM", "ARM-NC")
 TEMPERATURE = 0.5
 TEST_PAGES = 10_000
-SPLIT = (0.8, 0.1, 0.1)
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,7 @@ def _cell(settings: StrongShift, world: data.World, model: str, seed: int) -> di
     outside = envs.collect(shown, user, reverse, TEST_PAGES, seed + 1_000_000)
     fitted = user
     if model:
-        options: dict[str, Any] = {"validation": validation}
-        if takes_parameters(model):
-            options["parameters"] = settings.parameters
-        fitted = clickmodels.fit(model, train, world, seed=seed, **options)
+        fitted = fit_parts(model, train, validation, world, seed, settings.parameters)
     return {
         "ind PPL": evaluation.perplexity(fitted, test).mean,
         "nDCG@3": evaluation.ndcg(fitted, shown, 3, seed=seed),

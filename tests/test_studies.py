@@ -11,7 +11,7 @@ from conftest import small_world
 from judging import random_log
 
 from clickgym import clickmodels, data, envs, evaluation, studies
-from clickgym.studies import judging
+from clickgym.studies import fitted, judging
 from clickgym.studies.parallel import run
 
 SEEDS = 3
@@ -193,7 +193,7 @@ def test_validation_is_handed_on(study, monkeypatch):
     world, train, test, _ = study
     given = []
     monkeypatch.setattr(
-        judging.clickmodels, "fit",
+        fitted.clickmodels, "fit",
         lambda name, log, world, **options: given.append(options["validation"])
         or clickmodels.CTR.fit(log, world),
     )  # fmt: skip

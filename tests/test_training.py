@@ -15,7 +15,7 @@ from clickgym.clickmodels.lazy_embedding import LazyEmbedding
 from clickgym.clickmodels.ncm_network import NCMNetwork
 from clickgym.clickmodels.networks import Network
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.training import TrainingSettings, _Pages, _Schedule, seeded, train
+from clickgym.clickmodels.training import TrainingSettings, _ByTorch, _Pages, seeded, train
 from clickgym.data import ClickLog
 
 STRUCTURAL = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus")
@@ -237,10 +237,10 @@ class TwoParts(Network):
 
 
 def clipped(dense, embedded, clip):
-    network = TwoParts(dense, embedded)
-    schedule = _Schedule(network, TrainingSettings(clip=clip))
+    network, log = TwoParts(dense, embedded), simulated(1)
+    trainer = _ByTorch(network, log, log, TrainingSettings(clip=clip))
     network.total().backward()
-    schedule._clip()
+    trainer._clip()
     return float(network.number.grad), float(network.embedding.gradients()[0])
 
 

@@ -1,0 +1,110 @@
+"""The robustness protocol: click models under every user, logging policy and seed; resumable."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clickgym import studies
+from clickgym.data.files import replaced
+from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._runs import tell_if_replaced
+
+
+@dataclass(frozen=True)
+class ProtocolRun:
+    """Fit click models to logs of every kind, judge them in and out of distribution."""
+
+    preset: str = option(
+        "", "what to run; empty: quick, or paper where only candidates are to be fitted",
+        positional=True, choices=("", *studies.PRESETS),
+    )  # fmt: skip
+    user: list[str] = option([""], "true users; empty: the preset's, as in all that follows")
+    logging: list[str] = option([""], "rankers whose stochastic variants log")
+    models: list[str] = option([""], "click models; oracle: the user itself")
+    candidate: list[str] = option(
+        [""], "click models of your own as module:Class, of the working directory too; without "
+        "--models, they join the results that come with the package",
+    )  # fmt: skip
+    seeds: int = option(0, "seeds; each draws logs and an initialisation; fewer are a prefix")
+    parameters: str = option("", "kind of parameters", choices=("", "table", "embedding"))
+    world: str = option("", "LETOR file instead of the synthetic world")
+    queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's")
+    docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
+    world_seed: int = option(0, "seed of what is drawn of the world")
+    impressions: int = option(0, "impressions of a log; 80% to fit")
+    slots: int = option(0, "documents a page")
+    test_pages: int = option(0, "pages of each test policy")
+    policies: bool = option(
+        True, "what the models' policies are worth, where the preset asks; can be added later"
+    )
+    jobs: int = option(2, "processes")
+    scheduler: str = option("", "Dask cluster that computes instead, as tcp://host:port")
+    retry_failed: bool = option(False, "try again what failed before")
+    out: str = option("", "folder for results; finished cells there are not computed again; "
+                      "empty: protocol-PRESET")  # fmt: skip
+
+    def study(self) -> tuple[str, studies.Protocol]:
+        """Return the preset's name and what to compute."""
+        candidates = tuple(filter(None, self.candidate))
+        preset = self.preset or ("paper" if candidates else "quick")
+        known = studies.PRESETS[preset]
+        lists = {"users": self.user, "loggings": self.logging, "models": self.models}
+        given: dict[str, Any] = {
+            name: tuple(dict.fromkeys(filter(None, values))) for name, values in lists.items()
+        }
+        for name in ("seeds", "parameters", "impressions", "slots", "test_pages"):
+            given[name] = getattr(self, name)
+        every = 0 if self.world else known.world.n_queries  # all of a file
+        world = studies.WorldSetting.of(
+            self.world,
+            every if self.queries < 0 else self.queries,
+            known.world.n_docs if self.docs < 0 else self.docs,
+            self.world_seed,
+        )
+        changed = {name: value for name, value in given.items() if value}
+        if not self.policies:
+            changed["optimise"] = False
+        return preset, dataclasses.replace(known, world=world, candidates=candidates, **changed)
+
+
+def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
+    """Compute what is missing and save the rows; return them, how many cells failed, and where."""
+    preset, study = settings.study()
+    study.check(settings.jobs)
+    out = Path(settings.out or f"protocol-{preset}")
+    known = []
+    if study.candidates and not any(settings.models):
+        known = studies.shipped_rows(study)
+    if known:
+        seeds = max(row["seed"] for row in known) + 1
+        study = dataclasses.replace(study, models=(), seeds=seeds)
+        print(f"{len(known)} results of other models come with the package", file=sys.stderr)
+    tell_if_replaced(out, settings)
+    found = studies.protocol(
+        out, study, settings.jobs, settings.retry_failed, settings.scheduler
+    )
+    wanted = len(study.users) * len(study.loggings) * len(study.sources) * study.seeds
+    rows = [*known, *found]
+    studies.save_rows(rows, out / "rows.parquet")
+    with replaced(out / "settings.json") as temporary:
+        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    return rows, wanted - len(found), out
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    start = time.perf_counter()
+    rows, failed, out = run(parse(ProtocolRun, "protocol", arguments))
+    print(f"{len(rows)} rows: {out / 'rows.parquet'}   {time.perf_counter() - start:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,110 @@
+"""Hand-written gradients and steps against torch's."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from conftest import small_world
+from test_training import every_network, network_of, simulated, tensors
+
+from clickgym.clickmodels.by_hand import ByHand, can_train
+from clickgym.clickmodels.lazy_embedding import LazyEmbedding
+from clickgym.clickmodels.networks import PBMNetwork
+from clickgym.clickmodels.training import TrainingSettings, _ByTorch, train
+from clickgym.data import ClickLog
+
+
+def both(name, log, **settings):
+    """Networks with the same numbers, and what trains them: by hand and by torch."""
+    network = network_of(name, small_world(short=True))
+    networks = network, copy.deepcopy(network)
+    chosen = TrainingSettings(**settings)
+    kinds = zip(networks, (ByHand, _ByTorch), strict=True)
+    return networks, [kind(network, log, log, chosen) for network, kind in kinds]
+
+
+def edges(n=60):
+    """A log with weights, and pages without clicks, with the last slot clicked, and all clicked."""
+    log = simulated(n, weighted=True)
+    clicks = log.clicks.copy()
+    clicks[0], clicks[1, -1], clicks[2] = False, True, True
+    return ClickLog(log.query, log.ranking, clicks & (log.ranking >= 0), weight=log.weight)
+
+
+@every_network
+def test_losses_are_torchs(name):
+    log = edges()
+    (_, reference), (trainer, _) = both(name, log)
+    with torch.no_grad():
+        losses = reference.loss(*tensors(log)).numpy()
+    batch = trainer._pages.batch(np.arange(len(log)))
+    found = trainer._network.forward(batch, record=False)
+    np.testing.assert_allclose(found, losses, rtol=1e-5, atol=1e-5)
+
+
+@every_network
+def test_gradients_are_torchs(name):
+    log = edges()
+    (network, reference), (trainer, by_torch) = both(name, log)
+    rows = np.arange(len(log))
+    by_torch.pages.batch_loss(reference, torch.from_numpy(rows)).backward()
+    trainer._network.forward(trainer._pages.batch(rows), record=True)
+    trainer._network.backward()
+    parameters = trainer._parameters
+    expected = dict(reference.named_parameters())
+    for key, parameter in network.named_parameters():
+        found = parameters.of(parameter).gradient
+        np.testing.assert_allclose(found, expected[key].grad, atol=1e-5, err_msg=key)
+    gathered = {
+        embedding: (indices, parameters._as_rows(parameters._gradient, place))
+        for embedding, indices, place in parameters._gathered
+    }
+    references = dict(reference.named_modules())
+    for key, embedding in network.named_modules():
+        if isinstance(embedding, LazyEmbedding):
+            indices, found = gathered[embedding]
+            ((wanted, values),) = references[key]._looked_up
+            np.testing.assert_array_equal(indices, wanted)
+            np.testing.assert_allclose(found, values.grad, atol=1e-5, err_msg=key)
+
+
+@every_network
+@pytest.mark.parametrize("clip", [40.0, 0.01])
+def test_steps_are_torchs(name, clip):
+    log = edges(96)
+    networks, trainers = both(name, log, clip=clip, learning_rate=1e-2)
+    rng = np.random.default_rng(0)
+    for step in range(30):
+        rows = rng.permutation(len(log))[:32]
+        losses = [trainer.step(rows, 1e-2 if step < 20 else 5e-3) for trainer in trainers]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    found, expected = (trainer.validation_loss() for trainer in trainers)
+    assert found == pytest.approx(expected, rel=1e-4)
+    states = [network.state_dict() for network in networks]
+    for key, value in states[0].items():
+        torch.testing.assert_close(value, states[1][key], rtol=0.0, atol=2e-3, msg=key)
+
+
+@every_network
+def test_the_same_seed_gives_the_same_network(name):
+    log = simulated(200)
+    states = []
+    for _ in range(2):
+        network = network_of(name, small_world(short=True))
+        train(network, log, 3, None, TrainingSettings(epochs=2))
+        states.append(network.state_dict())
+    for key, value in states[0].items():
+        assert torch.equal(value, states[1][key]), key
+
+
+def test_only_the_networks_themselves_train_by_hand_and_only_on_the_cpu():
+    class Changed(PBMNetwork):
+        """Someone's own examination."""
+
+    world = small_world()
+    assert can_train(PBMNetwork(world, 3, 4, 4), "cpu")
+    assert not can_train(PBMNetwork(world, 3, 4, 4), "cuda")
+    assert not can_train(Changed(world, 3, 4, 4), "cpu")
