@@ -16,7 +16,7 @@ import joblib
 
 from ..data.files import replaced
 from ..data.progress import progress
-from .claims import Claims
+from .locks import Claims
 from .parallel import with_one_thread
 from .workers import workers
 
