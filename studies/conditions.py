@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .selecting import Row, distinct
 
 USERS = ("DBN", "CoCM", "CoCM-mismatch")
@@ -69,3 +72,34 @@ def _measured(rows: Sequence[Row], conditions: Sequence[Condition]) -> list[Cond
         if value is not None
     }
     return [one for one in conditions if (one.user, one.logging, one.field) in found]
+
+
+def complete(
+    rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str], field: str = ""
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Return the seeds for which no model and condition lacks a value, and all the values.
+
+    Parameters
+    ----------
+    field : str
+        Of the rows; "" for each condition's own perplexity.
+
+    Returns
+    -------
+    list of int, (seeds, conditions, models) floats
+    """
+    found = {
+        (row["user"], row["logging"], row["model"], row["seed"]): row
+        for row in rows
+        if row["model"] in models
+    }
+    places = [
+        (one.user, one.logging, model, field or one.field) for one in conditions for model in models
+    ]
+    columns = {
+        seed: [found.get((*place[:3], seed), {}).get(place[3]) for place in places]
+        for seed in sorted(distinct(rows, "seed"))
+    }
+    whole = {seed: column for seed, column in columns.items() if None not in column and column}
+    shape = (len(whole), len(conditions), len(models))
+    return list(whole), np.array(list(whole.values()), dtype=np.float64).reshape(shape)

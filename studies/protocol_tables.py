@@ -55,7 +55,8 @@ def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         if row["max_reward_deployed"] is not None
     ]
     names = tuple(distinct(chosen, "model"))
-    fields, metrics = {}, []
+    fields: dict[str, str] = {}
+    metrics = []
     for key, (label, _) in POLICIES.items():
         fields |= {label: f"{key}_deployed", f"{label}, promised": f"{key}_promised"}
         metrics.append(Metric(label, False, exclude=(ORACLE,)))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..evaluation import Metric, ResultTable, normalised_perplexity
-from .conditions import LOGGINGS, USERS, Condition, in_distribution, out_of_distribution
+from .conditions import LOGGINGS, USERS, Condition, complete, in_distribution, out_of_distribution
 from .curse_study import CURSE_MODELS
 from .judging import NAIVE, REFERENCE
-from .selecting import Row, by_seed, distinct, where
+from .selecting import Row, distinct
 
 ORACLE = "oracle"  # the model of the rows in which the user predicts itself
 NOT_COMPARED = (ORACLE, REFERENCE, *NAIVE)
-BySeed = dict[int, float]
 
 
 def compared_models(rows: Sequence[Row]) -> list[str]:
@@ -27,63 +27,35 @@ def compared_models(rows: Sequence[Row]) -> list[str]:
 
 
 def relative(
-    rows: Sequence[Row], condition: Condition, models: Collection[str]
-) -> dict[str, BySeed]:
-    """Return equation 16 under one condition, by model and seed.
+    rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Return equation 16 under every condition, and the seeds that count.
 
-    Models are compared within a seed: they were fitted to the same log. So only seeds count that
-    every one of the models has, save models that have none at all, which are left out.
+    Models are compared within a condition and a seed: they were fitted to the same log. Only
+    seeds count that are complete: all models, all conditions.
+
+    Returns
+    -------
+    list of int, (seeds, conditions, models) floats
     """
-    chosen = where(rows, user=condition.user, logging=condition.logging)
-    found = {model: by_seed(where(chosen, model=model), condition.field) for model in models}
-    found = {model: values for model, values in found.items() if values}
-    if not found:
-        return {}
-    seeds = _common(found.values())
-    values = {model: [found[model][seed] for seed in seeds] for model in found}
-    return {
-        model: dict(zip(seeds, map(float, column), strict=True))
-        for model, column in normalised_perplexity(values).items()
-    }
+    seeds, values = complete(rows, conditions, models)
+    return seeds, normalised_perplexity(values) if values.size else values
 
 
-def averaged(
-    rows: Sequence[Row], conditions: Sequence[Condition], models: Collection[str]
-) -> dict[str, BySeed]:
-    """Return the mean of equation 16 over ``conditions``, by model and seed.
+def relative_by_model(
+    rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
+) -> tuple[list[int], dict[str, NDArray[np.float64]]]:
+    """Return the mean of equation 16 over conditions, (seeds,) for each model.
 
-    Only models count that have all of the conditions, and of each model only such seeds.
+    A model that has no perplexity at all under one of the conditions is left out.
     """
-    parts = [relative(rows, condition, models) for condition in conditions]
-    result = {}
-    for model in models:
-        columns = [part[model] for part in parts if model in part]
-        if columns and len(columns) == len(parts):
-            result[model] = {
-                seed: float(np.mean([column[seed] for column in columns]))
-                for seed in _common(columns)
-            }
-    return result
-
-
-def rise(
-    rows: Sequence[Row], conditions: Sequence[Condition], models: Collection[str]
-) -> dict[str, BySeed]:
-    """Return how much equation 16 rises from in to out of distribution, by model and seed.
-
-    A mean over the out-of-distribution ``conditions``. The paper calls a model more robust than
-    its counterparts where this is below zero.
-    """
-    outside = averaged(rows, conditions, models)
-    inside = averaged(rows, [condition.training for condition in conditions], models)
-    return {
-        model: {
-            seed: outside[model][seed] - inside[model][seed]
-            for seed in _common([outside[model], inside[model]])
-        }
-        for model in outside
-        if model in inside
-    }
+    able = [
+        model
+        for model in models
+        if conditions and all(complete(rows, [one], [model])[0] for one in conditions)
+    ]
+    seeds, values = relative(rows, conditions, able)
+    return seeds, dict(zip(able, values.mean(axis=1).T, strict=True)) if seeds else {}
 
 
 def relative_table(rows: Sequence[Row]) -> ResultTable:
@@ -92,27 +64,20 @@ def relative_table(rows: Sequence[Row]) -> ResultTable:
     A seed's value is the mean over the axes named in the heading; intervals are over seeds.
     """
     models = compared_models(rows)
-    inside, outside = in_distribution(rows), out_of_distribution(rows)
-    columns = {"ind": averaged(rows, inside, models), "ood": averaged(rows, outside, models)}
-    columns["ood − ind"] = rise(rows, outside, models)
-    for key, first in (("user", USERS), ("logging", LOGGINGS)):
-        for value in distinct(rows, key, first):
-            part = [condition for condition in outside if getattr(condition, key) == value]
-            label = f"{value} user" if key == "user" else f"log by {value}"
-            columns[f"ood, {label}"] = averaged(rows, part, models)
+    outside = out_of_distribution(rows)
+    columns = {"ind": in_distribution(rows), "ood": outside}
+    for user in distinct(rows, "user", USERS):
+        columns[f"ood, {user} user"] = [one for one in outside if one.user == user]
+    for logging in distinct(rows, "logging", LOGGINGS):
+        columns[f"ood, log by {logging}"] = [one for one in outside if one.logging == logging]
     table = ResultTable(
         [Metric(name, True, digits=3) for name in columns],
         "Log-normalised perplexity (equation 16): 0.2 for the best model, 0.893 for the worst",
     )
     for model in models:
         table.add(model, {})
-        for name, column in columns.items():
-            values = column.get(model)
-            if values:
-                table.add(model, {name: list(values.values())}, list(values))
+    for name, conditions in columns.items():
+        seeds, found = relative_by_model(rows, conditions, models)
+        for model, values in found.items():
+            table.add(model, {name: values}, seeds)
     return table
-
-
-def _common(columns: Iterable[BySeed]) -> list[int]:
-    """Return the seeds that all have."""
-    return sorted(set.intersection(*map(set, columns)))

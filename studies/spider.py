@@ -12,14 +12,14 @@ from ..evaluation import Interval, interval
 from ..evaluation.normalised import OFFSET
 from ..evaluation.pictures import new_figure
 from .conditions import USERS, Condition, in_distribution, out_of_distribution
-from .relative import compared_models, relative
+from .relative import compared_models, relative_by_model
 from .selecting import Row, distinct, seeds_said
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 IN, OUT = "in distribution", "out of distribution"
-_STYLES = {IN: ("#c8283c", "--"), OUT: ("#1f5fa8", "-")}
+_STYLES: dict[str, tuple[str, Any]] = {IN: ("#c8283c", "--"), OUT: ("#1f5fa8", "-")}
 _SHADE = 0.22
 _BACKGROUNDS = ("#d9e8f5", "#fde6c4", "#dcefd5", "#eadcf0", "#f3d9dd", "#e4e4e4")
 _WORST = OFFSET + np.log(2.0)
@@ -53,7 +53,6 @@ def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
     columns = min(max(len(models), 2), _COLUMNS)
     height = -(-max(len(models), 1) // columns)
     figure = new_figure(_SIZE * columns, 1.3 + _SIZE * height)
-    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.06)
     if not (models and axes):
         figure.text(0.5, 0.5, "no model here has a perplexity to compare", ha="center")
         return figure
@@ -76,12 +75,12 @@ def _line(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
 ) -> dict[str, Line]:
     """Return each model's means and intervals over seeds, one a condition; NaN where missing."""
-    found = {one: relative(rows, one, models) for one in dict.fromkeys(conditions)}
+    found = {one: relative_by_model(rows, [one], models)[1] for one in dict.fromkeys(conditions)}
     missing = Interval(np.nan, np.nan, np.nan, np.nan, 0)
 
     def point(condition: Condition, model: str) -> Interval:
         values = found[condition].get(model)
-        return interval(list(values.values())) if values else missing
+        return missing if values is None else interval(values)
 
     return {model: [point(one, model) for one in conditions] for model in models}
 
