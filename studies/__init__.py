@@ -6,13 +6,17 @@ from .curse_picture import curse_picture, curse_table
 from .curse_study import CURSE_MODELS, CurseCell, curse_cell, curse_study
 from .grid import run_grid
 from .judging import Judged, judge, judge_log
+from .ledger import ledger
+from .protocol_report import write_report
 from .rows import load_rows, save_rows
 from .setting import WorldSetting
+from .spider import spider
 from .strong_shift import SHIFT_MODELS, StrongShift, strong_shift
 
 __all__ = [
     "CURSE_MODELS", "SHIFT_MODELS", "CompareCell", "CurseCell", "Judged", "StrongShift",
     "WorldSetting", "compare", "compare_cell", "compare_table", "curse_cell", "curse_picture",
-    "curse_study", "curse_table", "heat_map", "judge", "judge_log", "load_rows",
-    "parting", "run_grid", "run_picture", "save_rows", "strong_shift", "training_curves",
+    "curse_study", "curse_table", "heat_map", "judge", "judge_log", "ledger",
+    "load_rows", "parting", "run_grid", "run_picture", "save_rows", "spider", "strong_shift",
+    "training_curves", "write_report",
 ]  # fmt: skip

@@ -74,7 +74,7 @@ def ledger_section(claims: Sequence[Claim]) -> str:
             lines.append(f"<tr>{texts}<td>{_verdict(found.verdict)}</td></tr>")
     head = "".join(f'<th scope="col">{name}</th>' for name in ("tested", "numbers", "verdict"))
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table>"
-    return f'<p>{escape(RULES)}</p><div class="scroll">{table}</div>\n'
+    return f'<div class="scroll">{table}</div><p class="legend">{escape(RULES)}</p>\n'
 
 
 def _verdict(verdict: str) -> str:

@@ -111,9 +111,10 @@ def _frame(panel: Any, axes: Sequence[Condition], colours: dict[str, str]) -> No
     panel.set_axis_off()
     step = 2.0 * np.pi / len(axes)
     angles = _angles(len(axes))
+    backgrounds = [colours[condition.user] for condition in axes]
+    panel.bar(angles, _BORDER, step, color=backgrounds, linewidth=0, zorder=0)
+    panel.vlines(angles, 0.0, _BORDER, color="white", linewidth=0.8, zorder=1)
     for condition, angle in zip(axes, angles, strict=True):
-        panel.bar(angle, _BORDER, step, color=colours[condition.user], linewidth=0, zorder=0)
-        panel.plot([angle, angle], [0.0, _BORDER], color="white", linewidth=0.8, zorder=1)
         if condition.test:
             name = _TEST_NAMES.get(condition.test, condition.test)
             _label(panel, angle, _TESTS, name, along=True, size=8.5)
