@@ -23,7 +23,8 @@ def html_table(
         f'<th scope="col"><button type="button">{escape(heading)}</button></th>'
         for heading in headings
     )
-    body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    numeric = [any(cell.value is not None for cell in column) for column in zip(*rows, strict=True)]
+    body = "\n".join(f"<tr>{''.join(map(_cell, row, numeric))}</tr>" for row in rows)
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     after = f'<p class="legend">{escape(legend)}</p>' if legend else ""
     return (
@@ -32,10 +33,12 @@ def html_table(
     )
 
 
-def _cell(shown: Shown) -> str:
+def _cell(shown: Shown, numeric: bool) -> str:
+    """Return a cell; ``numeric`` says whether its column is one of numbers."""
     text = escape(shown.marked)
     text = f"<strong>{text}</strong>" if shown.mark == BOLD else text
-    if shown.value is None:
-        return f"<td>{text}</td>"
-    number = f"{shown.value}" if np.isfinite(shown.value) else "Infinity"
-    return f'<td class="number" data-value="{number}">{text}</td>'
+    attributes = ' class="number"' if numeric else ""
+    if shown.value is not None:
+        number = f"{shown.value}" if np.isfinite(shown.value) else "Infinity"
+        attributes += f' data-value="{number}"'
+    return f"<td{attributes}>{text}</td>"

@@ -103,7 +103,13 @@ def curse_picture(
         legend.values(), legend.keys(), loc="outside upper center", frameon=False, fontsize=9,
         ncols=3 if width < 10 else 6,
     )  # fmt: skip
-    figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds_said(rows)}", fontsize=9)
+    seeds = seeds_said(
+        distinct(where(rows, user=user, logging=logging, model=model), "seed")
+        for user in users
+        for logging in loggings
+        for model in models
+    )
+    figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds}", fontsize=9)
     return figure
 
 
@@ -135,8 +141,11 @@ def _panel(
         colour, style = styles[name.split()[0]]
         value = scale * mean_of(rows, key).mean
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=name)
-    long = max(map(len, models)) > 10
-    axis.set_xticks(places, models, fontsize=8, rotation=25 if long else 0)
+    axis.set_xticks(places, models, fontsize=8)
+    if max(map(len, models)) > 10:
+        axis.tick_params(axis="x", labelrotation=25)
+        for label in axis.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
     axis.grid(axis="y", alpha=0.25)
     axis.set_axisbelow(True)
 

@@ -16,7 +16,7 @@ from .claims import Claim, Finding, correlated_above, every_above, spearman
 from .conditions import LOGGINGS, Condition, complete, in_distribution, out_of_distribution
 from .curse_study import CURSE_MODELS
 from .judging import NAIVE, REFERENCE
-from .relative import relative
+from .relative import relative, rise
 from .selecting import Row, distinct
 
 NEAR_OPTIMAL = LOGGINGS[0]
@@ -183,13 +183,6 @@ def _relative(
 
 
 def _rise(rows: Sequence[Row], conditions: Sequence[Condition]) -> NDArray[np.float64] | None:
-    """Return how much the six models' equation 16 rises from in to out of distribution.
-
-    (seeds, conditions, models); below zero the paper calls a model more robust than the others.
-    """
-    both = [*(one.training for one in conditions), *conditions]
-    values = _relative(rows, both, CURSE_MODELS)
-    if values is None:
-        return None
-    inside, outside = np.split(values, 2, axis=1)
-    return outside - inside
+    """Return the rise of the six models' equation 16, as above; None without any."""
+    values = rise(rows, conditions, CURSE_MODELS)[1]
+    return values if values.size else None

@@ -19,7 +19,7 @@ from .report import (
     settings_section,
     tables_section,
 )
-from .selecting import Row, distinct, seeds_said
+from .selecting import Row, distinct, seeds_said, where
 from .spider import spider
 
 TITLE = "Robustness of click models to policy shift"
@@ -83,9 +83,11 @@ def _check(rows: Sequence[Row]) -> None:
 
 def _summary(rows: Sequence[Row]) -> str:
     users, loggings = distinct(rows, "user", USERS), distinct(rows, "logging", LOGGINGS)
+    models = distinct(rows, "model")
+    seeds = seeds_said(distinct(where(rows, model=model), "seed") for model in models)
     return (
         f"{len(rows)} results: users {', '.join(users)}; logs by {', '.join(loggings)}; models "
-        f"{', '.join(distinct(rows, 'model'))}; {seeds_said(rows)}. Headings of tables sort them."
+        f"{', '.join(models)}; {seeds}. Headings of tables sort them."
     )
 
 

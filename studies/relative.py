@@ -14,6 +14,7 @@ from .judging import NAIVE, REFERENCE
 from .selecting import Row, distinct
 
 ORACLE = "oracle"  # the model of the rows in which the user predicts itself
+RISE = "ood − ind"
 NOT_COMPARED = (ORACLE, REFERENCE, *NAIVE)
 
 
@@ -42,20 +43,32 @@ def relative(
     return seeds, normalised_perplexity(values) if values.size else values
 
 
-def relative_by_model(
+def rise(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
-) -> tuple[list[int], dict[str, NDArray[np.float64]]]:
-    """Return the mean of equation 16 over conditions, (seeds,) for each model.
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Return how much equation 16 rises from in to out of distribution, and the seeds that count.
 
-    A model that has no perplexity at all under one of the conditions is left out.
+    Below zero, the paper calls a model more robust than its counterparts.
+
+    Returns
+    -------
+    list of int, (seeds, conditions, models) floats
     """
-    able = [
+    both = [*(condition.training for condition in conditions), *conditions]
+    seeds, values = relative(rows, both, models)
+    inside, outside = np.split(values, 2, axis=1)
+    return seeds, outside - inside
+
+
+def able(
+    rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
+) -> list[str]:
+    """Return the models that have some perplexity under each of the conditions."""
+    return [
         model
         for model in models
-        if conditions and all(complete(rows, [one], [model])[0] for one in conditions)
+        if all(complete(rows, [condition], [model])[0] for condition in conditions)
     ]
-    seeds, values = relative(rows, conditions, able)
-    return seeds, dict(zip(able, values.mean(axis=1).T, strict=True)) if seeds else {}
 
 
 def relative_table(rows: Sequence[Row]) -> ResultTable:
@@ -65,7 +78,7 @@ def relative_table(rows: Sequence[Row]) -> ResultTable:
     """
     models = compared_models(rows)
     outside = out_of_distribution(rows)
-    columns = {"ind": in_distribution(rows), "ood": outside}
+    columns = {"ind": in_distribution(rows), "ood": outside, RISE: outside}
     for user in distinct(rows, "user", USERS):
         columns[f"ood, {user} user"] = [one for one in outside if one.user == user]
     for logging in distinct(rows, "logging", LOGGINGS):
@@ -77,7 +90,9 @@ def relative_table(rows: Sequence[Row]) -> ResultTable:
     for model in models:
         table.add(model, {})
     for name, conditions in columns.items():
-        seeds, found = relative_by_model(rows, conditions, models)
-        for model, values in found.items():
-            table.add(model, {name: values}, seeds)
+        names = able(rows, conditions, models)
+        measure = rise if name == RISE else relative
+        seeds, values = measure(rows, conditions, names)
+        for number, model in enumerate(names if seeds else ()):
+            table.add(model, {name: values[:, :, number].mean(axis=1)}, seeds)
     return table

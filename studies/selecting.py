@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..evaluation import Interval, interval
+from ..evaluation.statistics import between
 
 Row = dict[str, Any]
 
@@ -31,14 +32,18 @@ def by_seed(rows: Sequence[Row], key: str) -> dict[int, float]:
 def mean_of(rows: Sequence[Row], key: str) -> Interval:
     """Return a field's mean over seeds and its interval; NaN where no row has it."""
     values = [row[key] for row in rows if row.get(key) is not None]
-    return interval(values) if values else Interval(np.nan, np.nan, np.nan, np.nan, 0)
+    return interval(values) if values else between(np.nan, np.nan, np.nan, 0)
 
 
-def seeds_said(rows: Sequence[Row]) -> str:
-    """Say which seeds the rows come from, such as "10 seeds (0 to 9)"."""
-    seeds = sorted(distinct(rows, "seed"))
+def seeds_said(groups: Iterable[Collection[int]]) -> str:
+    """Say which seeds were used, such as "10 seeds (0 to 9)", or how many where groups differ."""
+    found = {tuple(sorted(group)) for group in groups if group}
+    if len(found) != 1:
+        counts = [len(seeds) for seeds in found] or [0]
+        return f"{min(counts)} to {max(counts)} seeds, not all alike"
+    (seeds,) = found
     if len(seeds) == 1:
         return f"one seed ({seeds[0]}), so no intervals"
-    if seeds == list(range(seeds[0], seeds[-1] + 1)):
+    if seeds == tuple(range(seeds[0], seeds[-1] + 1)):
         return f"{len(seeds)} seeds ({seeds[0]} to {seeds[-1]})"
     return f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"

@@ -7,12 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..evaluation import Interval, interval
 from ..evaluation.normalised import OFFSET
 from ..evaluation.pictures import new_figure
+from ..evaluation.statistics import between
 from .conditions import USERS, Condition, in_distribution, out_of_distribution
-from .relative import compared_models, relative_by_model
+from .relative import able, compared_models, relative
 from .selecting import Row, distinct, seeds_said
 
 if TYPE_CHECKING:
@@ -26,9 +28,7 @@ _WORST = OFFSET + np.log(2.0)
 _BORDER, _TESTS, _TRAINING = 0.94, 0.97, 1.36  # radii: background, inner labels, outer labels
 _TRAINING_NAMES = {"epsilon-oracle": "ε-oracle"}
 _TEST_NAMES = {"LambdaMART": "λMART"}
-_COLUMNS = 3
 _SIZE = 4.8  # inches a chart
-Line = list[Interval]
 
 
 def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
@@ -49,10 +49,14 @@ def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
     lines = {IN: [condition.training for condition in axes]}
     if out_of_distribution_too:
         lines[OUT] = axes
-    drawn = {name: _line(rows, conditions, models) for name, conditions in lines.items()}
-    columns = min(max(len(models), 2), _COLUMNS)
-    height = -(-max(len(models), 1) // columns)
-    figure = new_figure(_SIZE * columns, 1.3 + _SIZE * height)
+    found = {
+        condition: _by_model(rows, condition, models)
+        for conditions in lines.values()
+        for condition in dict.fromkeys(conditions)
+    }
+    columns = _columns(len(models))
+    height = max(-(-len(models) // columns), 1)
+    figure = new_figure(_SIZE * max(columns, 2), 1.3 + _SIZE * height)
     if not (models and axes):
         figure.text(0.5, 0.5, "no model here has a perplexity to compare", ha="center")
         return figure
@@ -61,28 +65,33 @@ def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
         panel = figure.add_subplot(height, columns, number + 1, projection="polar")
         _frame(panel, axes, colours)
         panel.set_title(model, fontsize=14, fontweight="bold", pad=2, parse_math=False)
-        for name, by_model in drawn.items():
-            _draw(panel, by_model[model], name)
-    _legend(figure, colours, list(drawn))
-    seeds = seeds_said([row for row in rows if row["model"] in models])
+        for name, conditions in lines.items():
+            _draw(panel, [_point(found[one][1].get(model)) for one in conditions], name)
+    _legend(figure, colours, list(lines))
+    seeds = seeds_said(seeds for seeds, _ in found.values())
     figure.supxlabel(
         f"Log-normalised perplexity (equation 16) on {len(axes)} axes; {seeds}", fontsize=11
     )
     return figure
 
 
-def _line(
-    rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
-) -> dict[str, Line]:
-    """Return each model's means and intervals over seeds, one a condition; NaN where missing."""
-    found = {one: relative_by_model(rows, [one], models)[1] for one in dict.fromkeys(conditions)}
-    missing = Interval(np.nan, np.nan, np.nan, np.nan, 0)
+def _by_model(
+    rows: Sequence[Row], condition: Condition, models: Sequence[str]
+) -> tuple[list[int], dict[str, NDArray[np.float64]]]:
+    """Return the seeds, and the values (seeds,) of the models that have any on this axis."""
+    names = able(rows, [condition], models)
+    seeds, values = relative(rows, [condition], names)
+    return seeds, dict(zip(names, values[:, 0].T, strict=True)) if seeds else {}
 
-    def point(condition: Condition, model: str) -> Interval:
-        values = found[condition].get(model)
-        return missing if values is None else interval(values)
 
-    return {model: [point(one, model) for one in conditions] for model in models}
+def _columns(charts: int) -> int:
+    """Return in how many columns to draw: three, or four where that leaves less room empty."""
+    return min(charts, 3 if -charts % 3 <= -charts % 4 else 4) or 1
+
+
+def _point(values: NDArray[np.float64] | None) -> Interval:
+    """Return the mean and interval of values (seeds,), NaN where there are none."""
+    return between(np.nan, np.nan, np.nan, 0) if values is None else interval(values)
 
 
 def _angles(count: int) -> np.ndarray:
@@ -90,7 +99,7 @@ def _angles(count: int) -> np.ndarray:
     return 2.0 * np.pi * (np.arange(count) + 0.5) / count
 
 
-def _draw(panel: Any, line: Line, name: str) -> None:
+def _draw(panel: Any, line: Sequence[Interval], name: str) -> None:
     angles = _angles(len(line))
     closed = [*range(len(line)), 0]
     colour, style = _STYLES[name]

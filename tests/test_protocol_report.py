@@ -22,7 +22,7 @@ from clickgym.studies.conditions import (
 )
 from clickgym.studies.protocol_report import FIGURES, write_report
 from clickgym.studies.protocol_tables import figure_2, policy_table, prediction_table
-from clickgym.studies.relative import compared_models, relative, relative_by_model, relative_table
+from clickgym.studies.relative import compared_models, relative, relative_table
 from clickgym.studies.selecting import seeds_said, where
 from clickgym.studies.spider import spider
 
@@ -76,14 +76,11 @@ def test_equation_16_by_hand():
     numbers = {("PBM", 0): 1.2, ("UBM", 0): 1.3, ("DBN", 0): 1.6,
                ("PBM", 1): 1.5, ("UBM", 1): 1.1, ("DBN", 1): 1.2}  # fmt: skip
     rows = [row | {"perplexity_BM25": numbers[row["model"], row["seed"]]} for row in rows]
-    seeds, found = relative_by_model(
-        rows, [Condition("DBN", "LambdaMART", "BM25")], ("PBM", "UBM", "DBN")
-    )
-    worst = 0.2 + math.log(2.0)
+    condition = Condition("DBN", "LambdaMART", "BM25")
+    seeds, values = relative(rows, [condition], ("PBM", "UBM", "DBN"))
+    quarter, worst = 0.2 + math.log(1.25), 0.2 + math.log(2.0)
     assert seeds == [0, 1]
-    np.testing.assert_allclose(found["PBM"], [0.2, worst])
-    np.testing.assert_allclose(found["UBM"], [0.2 + math.log(1.25), 0.2])
-    np.testing.assert_allclose(found["DBN"], [worst, 0.2 + math.log(1.25)])
+    np.testing.assert_allclose(values[:, 0], [[0.2, quarter, worst], [worst, 0.2, quarter]])
 
 
 def test_models_are_compared_in_complete_seeds_only(rows):
@@ -113,6 +110,23 @@ def test_the_companion_table_averages_over_the_axes(rows):
     values = relative(rows, out_of_distribution(rows), MODELS)[1]
     np.testing.assert_allclose(table.values("NCM", "ood"), values.mean(axis=1)[:, 5])
     assert table.models == list(MODELS)
+
+
+def test_the_companion_table_has_the_papers_measure_of_robustness(rows):
+    table = relative_table(rows)
+    rise = table.values("PBM", "ood") - table.values("PBM", "ind")
+    np.testing.assert_allclose(table.values("PBM", "ood − ind"), rise)
+
+
+def test_a_model_without_one_axis_has_a_gap_there_and_no_mean(rows):
+    partial = [
+        row | ({"perplexity_random": None} if row["model"] == "NCM" else {}) for row in rows
+    ]
+    table = relative_table(partial)
+    assert not len(table.values("NCM", "ood"))
+    assert len(table.values("NCM", "ind")) == len(table.values("PBM", "ood")) == 3
+    points = [line.get_ydata() for line in spider(partial).axes[5].lines][-1]
+    assert np.isnan(points).sum() == 9
 
 
 # Figures
@@ -147,7 +161,7 @@ def test_the_spiders_legend_is_complete(charts):
 
 def test_the_spiders_line_passes_through_equation_16(rows, charts):
     condition = out_of_distribution(rows)[4]
-    mean = relative_by_model(rows, [condition], MODELS)[1]["DBN"].mean()
+    mean = relative(rows, [condition], MODELS)[1][:, 0, MODELS.index("DBN")].mean()
     lines = [line.get_ydata() for line in charts.axes[2].lines]
     outside = [line for line in lines if len(line) == 27][1]  # the points, in distribution first
     assert outside[4] == pytest.approx(mean)
@@ -169,8 +183,22 @@ def test_figures_of_few_models_are_drawn(draw, models, tmp_path):
     draw(rows).savefig(tmp_path / "figure.png", dpi=20)
 
 
-def test_seeds_with_a_gap_are_named():
-    assert seeds_said([{"seed": 4}, {"seed": 0}]) == "2 seeds (0, 4)"
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([[0, 1, 2], [2, 1, 0]], "3 seeds (0 to 2)"),
+        ([[4, 0]], "2 seeds (0, 4)"),
+        ([[3]], "one seed (3), so no intervals"),
+        ([[0, 1], [0, 1, 2], []], "2 to 3 seeds, not all alike"),
+    ],
+)
+def test_figures_say_their_seeds(groups, said):
+    assert seeds_said(groups) == said
+
+
+def test_a_candidate_with_fewer_seeds_leaves_those_to_the_others(rows):
+    candidate = [row | {"model": "Mine"} for row in where(rows, model="NCM") if row["seed"] < 2]
+    assert "2 seeds (0 to 1)" in spider([*rows, *candidate], False).get_supxlabel()
 
 
 # Tables
