@@ -32,7 +32,10 @@ BySeed = dict[str, NDArray[np.float64]]
 
 
 def naive_at_ndcg(rows: Sequence[Row]) -> Claim:
-    """Compare the best naive baseline's nDCG with the best click model's, within a seed."""
+    """Compare the best naive baseline's nDCG with the best click model's, within a seed.
+
+    Best in that seed, log by log: luck favours the side with more models, a little.
+    """
     naive = [name for name in distinct(rows, "model") if name in NAIVE]
     values = _seeds(rows, in_distribution(rows), [*naive, *CURSE_MODELS], NDCG)
     differences: BySeed = {}

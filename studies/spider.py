@@ -56,7 +56,7 @@ def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
     }
     columns = _columns(len(models))
     height = max(-(-len(models) // columns), 1)
-    figure = new_figure(_SIZE * max(columns, 2), 1.3 + _SIZE * height)
+    figure = new_figure(_SIZE * max(columns, 3), 1.3 + _SIZE * height)  # the legend needs three
     if not (models and axes):
         figure.text(0.5, 0.5, "no model here has a perplexity to compare", ha="center")
         return figure
@@ -162,8 +162,10 @@ def _label(panel: Any, angle: float, radius: float, text: str, along: bool, size
 
 
 def _colours(rows: Sequence[Row]) -> dict[str, str]:
-    users = distinct(rows, "user", USERS)
-    return {user: _BACKGROUNDS[number % len(_BACKGROUNDS)] for number, user in enumerate(users)}
+    """Return the background of each user; those of the paper have the same in every figure."""
+    found = distinct(rows, "user", USERS)
+    known = list(dict.fromkeys((*USERS, *found)))
+    return {user: _BACKGROUNDS[known.index(user) % len(_BACKGROUNDS)] for user in found}
 
 
 def _legend(figure: Figure, colours: dict[str, str], lines: Sequence[str]) -> None:
