@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-
 from .statistics import BOLD
 from .table_formats import Shown
 
@@ -39,6 +37,6 @@ def _cell(shown: Shown, numeric: bool) -> str:
     text = f"<strong>{text}</strong>" if shown.mark == BOLD else text
     attributes = ' class="number"' if numeric else ""
     if shown.value is not None:
-        number = f"{shown.value}" if np.isfinite(shown.value) else "Infinity"
+        number = str(float(shown.value)).replace("inf", "Infinity")  # as JavaScript reads it
         attributes += f' data-value="{number}"'
     return f"<td{attributes}>{text}</td>"
