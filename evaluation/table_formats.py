@@ -13,10 +13,20 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """A cell as it is shown: its text and its mark ("bold", "=", "†", "=†" or "")."""
+    """A cell as it is shown.
+
+    Attributes
+    ----------
+    text : str
+    mark : str
+        "bold", "=", "†", "=†" or "".
+    value : float, optional
+        The number that the text stands for.
+    """
 
     text: str
-    mark: str
+    mark: str = ""
+    value: float | None = None
 
     @property
     def marked(self) -> str:
@@ -32,9 +42,19 @@ def markdown(
     for name, row in rows.items():
         texts = [f"**{shown.text}**" if shown.mark == BOLD else shown.marked for shown in row]
         lines.append([escaped(name), *texts])
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    table = _piped(lines)
     parts = [f"**{escaped(title)}**" if title else "", table, escaped(legend)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown_lines(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table of plain texts."""
+    rows = [[escaped(text) for text in line] for line in (headings, *lines)]
+    return _piped([rows[0], ["---"] * len(headings), *rows[1:]])
+
+
+def _piped(lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def escaped(text: str) -> str:

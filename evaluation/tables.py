@@ -14,6 +14,7 @@ from ..data import checks
 from .results import Record, read_records, write_records
 from .statistics import BOLD, DAGGER, EQUAL, Interval, checked_confidence, interval, marks
 from .table_formats import Shown, markdown, rich_table
+from .table_html import html_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -173,16 +174,15 @@ class ResultTable:
         by_metric = {metric: self.marks(metric) for metric in self.metrics}
         return {
             model: [
-                Shown(self._text(model, metric), by_metric[metric][model])
-                for metric in self.metrics
+                self._shown(model, metric, by_metric[metric][model]) for metric in self.metrics
             ]
             for model in self._rows
         }
 
-    def _text(self, model: str, metric: str) -> str:
+    def _shown(self, model: str, metric: str, mark: str) -> Shown:
         records = self._rows[model].get(metric)
         if not records:
-            return MISSING
+            return Shown(MISSING, mark)
         column = self.metrics[metric]
         found = self.interval(model, metric)
 
@@ -194,7 +194,7 @@ class ResultTable:
             text += f" [{number(found.low)}, {number(found.high)}]"
         elif not np.isnan(found.half_width):
             text += f" ± {number(found.half_width)}"
-        return f"({text})" if model in column.brackets else text
+        return Shown(f"({text})" if model in column.brackets else text, mark, found.mean)
 
     def legend(self) -> str:
         """Say in a sentence what the table's numbers, marks and brackets mean."""
@@ -225,6 +225,11 @@ class ResultTable:
     def to_markdown(self) -> str:
         """Return the table and its legend as Markdown."""
         return markdown(self.headings, self.cells(), self.title, self.legend())
+
+    def to_html(self) -> str:
+        """Return the table and its legend as HTML."""
+        rows = [[Shown(model), *cells] for model, cells in self.cells().items()]
+        return html_table(["model", *self.headings], rows, self.title, self.legend())
 
     def __rich__(self) -> Table:
         """Return the table for a terminal: ``rich.print(table)``."""

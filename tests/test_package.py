@@ -211,6 +211,10 @@ def test_a_wheel_says_that_it_is_typed(wheel):
     assert "clickgym/py.typed" in wheel
 
 
+def test_a_wheel_holds_the_reports_template(wheel):
+    assert "clickgym/studies/report.html" in wheel
+
+
 # Docstrings
 
 

@@ -248,3 +248,20 @@ def test_seeds_must_fit_the_values(seeds):
 def test_columns_must_have_different_names():
     with pytest.raises(ValueError, match="different names"):
         ResultTable([PPL, PPL])
+
+
+# HTML
+
+
+def test_html_escapes_names_and_keeps_the_numbers_to_sort_by():
+    table = ResultTable([Metric("PPL <1>", True, digits=2)], "a & b")
+    table.add("<script>", {"PPL <1>": [1.5, 1.5]})
+    table.add("broken", {"PPL <1>": [np.inf, np.inf]})
+    table.add("none", {})
+    text = table.to_html()
+    assert "<caption>a &amp; b</caption>" in text
+    assert "PPL &lt;1&gt; ↓" in text
+    assert "<td>&lt;script&gt;</td>" in text
+    assert '<td class="number" data-value="1.5"><strong>1.50 ± 0.00</strong></td>' in text
+    assert '<td class="number" data-value="Infinity">∞</td>' in text
+    assert '<td class="number">–</td>' in text
