@@ -98,11 +98,30 @@ def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
     return rows, wanted - len(found), out
 
 
+def report(rows: list[dict[str, Any]], settings: ProtocolRun, out: Path) -> Path:
+    """Write what the rows say, as tables or as the whole report; return the file to open."""
+    from rich.console import Console
+
+    preset, study = settings.study()
+    if "reversed" not in study.tests:
+        return studies.write_report(rows, out, {"preset": preset, **dataclasses.asdict(settings)})
+    console = Console(width=None if Console().is_terminal else 120)
+    tables = [studies.shift_table(rows, user) for user in study.users]
+    for table in tables:
+        console.print(table)
+    with replaced(out / "tables.md") as temporary:
+        temporary.write_text("\n".join(table.to_markdown() for table in tables) + "\n")
+    return out / "tables.md"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     start = time.perf_counter()
-    rows, failed, out = run(parse(ProtocolRun, "protocol", arguments))
+    settings = parse(ProtocolRun, "protocol", arguments)
+    rows, failed, out = run(settings)
+    page = report(rows, settings, out)
     print(f"{len(rows)} rows: {out / 'rows.parquet'}   {time.perf_counter() - start:.0f} s")
+    print(f"open {page}")
     return 1 if failed else 0
 
 

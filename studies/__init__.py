@@ -16,13 +16,14 @@ from .setting import WorldSetting
 from .shared_logs import LogCell
 from .shipped import shipped_rows
 from .spider import spider
-from .strong_shift import SHIFT_MODELS, StrongShift, strong_shift
+from .strong_shift import SHIFT_MODELS, StrongShift, shift_table, strong_shift
 
 __all__ = [
     "CURSE_MODELS", "ORACLE", "PRESETS", "SHIFT_MODELS", "CompareCell", "CurseCell", "Judged",
     "LogCell", "Protocol", "ProtocolCell", "StrongShift", "WorldSetting", "compare",
     "compare_cell", "compare_table", "curse_cell", "curse_picture", "curse_study", "curse_table",
     "heat_map", "judge", "judge_log", "ledger", "load_rows", "parting", "protocol",
-    "protocol_cell", "run_grid", "run_picture", "save_rows", "shipped_rows", "spider",
+    "protocol_cell", "run_grid", "run_picture", "save_rows", "shift_table", "shipped_rows",
+    "spider",
     "strong_shift", "training_curves", "write_report",
 ]  # fmt: skip

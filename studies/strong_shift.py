@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .. import clickmodels, data, envs, evaluation, policies
 from ..data import checks
@@ -62,6 +63,28 @@ def strong_shift(
         raise ValueError(f"models has unknown names: {', '.join(sorted(unknown))}")
     cells = [(settings, world, model, seed) for model in ("", *models) for seed in range(seeds)]
     rows = run(_cell, cells, jobs, f"strong shift, {user}")
+    names = ("", *models)
+    return _table(user, {
+        model: rows[number * seeds : (number + 1) * seeds] for number, model in enumerate(names)
+    })  # fmt: skip
+
+
+def shift_table(rows: Sequence[Mapping[str, Any]], user: str) -> ResultTable:
+    """Return the same table of rows that the protocol's preset "strong-shift" computed."""
+    fields = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": "perplexity_reversed"}
+    found: dict[str, list[Mapping[str, float | None]]] = {}
+    for row in sorted(rows, key=lambda row: row["model"] != "oracle"):
+        if row["user"] == user:
+            model = "" if row["model"] == "oracle" else row["model"]
+            numbers = {name: row[field] for name, field in fields.items()}
+            found.setdefault(model, []).append(numbers)
+    return _table(user, found)
+
+
+def _table(
+    user: str, rows: Mapping[str, Sequence[Mapping[str, float | None]]]
+) -> ResultTable:
+    """Return the table of rows by model, the oracle's under an empty name."""
     oracle = f"{user} oracle"
     metrics = [
         Metric("ind PPL", True, exclude=(oracle,), brackets=("ARM-NC",)),
@@ -69,11 +92,12 @@ def strong_shift(
         Metric("ood PPL", True, exclude=(oracle,)),
     ]
     table = ResultTable(metrics, f"Strong policy shift, {user} user")
-    for number, model in enumerate(("", *models)):
-        part = rows[number * seeds : (number + 1) * seeds]
-        table.add(
-            model or oracle, {metric.name: [row[metric.name] for row in part] for metric in metrics}
-        )
+    for model, part in rows.items():
+        values = {
+            metric.name: [value for row in part if (value := row[metric.name]) is not None]
+            for metric in metrics
+        }
+        table.add(model or oracle, {name: one for name, one in values.items() if one})
     return table
 
 
