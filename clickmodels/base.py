@@ -244,6 +244,12 @@ class ClickModel:
             can = ", ".join(sorted(self.capabilities))
             raise NotCapable(f"{self.name or type(self).__name__} is not {capability}: only {can}")
 
+    def require_registered(self) -> None:
+        """Raise unless the class is registered: what cannot be loaded is not written."""
+        # A subclass has its parent's name until it is registered.
+        if not registry.same_class(registry.registered_class(self.name), type(self)):
+            raise ValueError(f"{type(self).__name__} is not registered, so it cannot be saved")
+
     def check_world(self, world: World) -> None:
         """Raise unless this model belongs to ``world``."""
         world.check_fingerprint(self.fingerprint, f"the click model {self.name}")
@@ -282,9 +288,7 @@ class ClickModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one safetensors file with a JSON header, atomically."""
-        # What cannot be loaded is not written; a subclass has its parent's name until registered.
-        if not registry.same_class(registry.registered_class(self.name), type(self)):
-            raise ValueError(f"{type(self).__name__} is not registered, so it cannot be saved")
+        self.require_registered()
         state = self.state()
         arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
         header = {

@@ -118,7 +118,7 @@ class PairCellFold:
         columns = np.ascontiguousarray(log.ranking.T)
         clicks = np.ascontiguousarray(log.clicks.T)
         empty = bool((columns[-1] < 0).any())  # empty slots only trail
-        for slot, (first, size, local) in enumerate(self._cells(log.clicks)):
+        for slot, (first, size, local) in enumerate(self._cells(clicks.T)):
             key = start + columns[slot]
             if local is not None:
                 key += local * self._n_pairs
@@ -137,9 +137,14 @@ class _SlotKeys:
     rows: Integers | None
     clicked: Integers
 
+    @property
+    def _dense(self) -> bool:
+        """Whether counting at all places is cheaper than sorting the keys."""
+        return self.size <= min(_DENSE, 64 * len(self.key) + (1 << 16))
+
     def counted(self, weight: Floats) -> tuple[Floats, Floats, Integers]:
         """Return the sums of weights, those of clicks, and the keys that they belong to."""
-        if self.size > _DENSE:
+        if not self._dense:
             present = np.unique(self.key if self.rows is None else self.key[self.rows])
             return *self.placed(present).sums(weight, len(present)), present
         total, clicks = self.sums(weight, self.size)
@@ -155,7 +160,7 @@ class _SlotKeys:
 
     def placed(self, present: Integers) -> _SlotKeys:
         """Return this with places among the ``present`` keys for keys."""
-        if self.size > _DENSE:
+        if not self._dense:
             place = np.minimum(np.searchsorted(present, self.key), max(len(present) - 1, 0))
         else:
             number = np.zeros(self.size, dtype=np.int32)
@@ -193,7 +198,7 @@ def latest_cells(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
     latest = np.zeros(len(clicks), dtype=np.int64)
     for slot in range(slots):
         yield SlotCells(slot * slots, slot + 1, latest)
-        latest[clicks[:, slot]] = slot + 1
+        np.copyto(latest, slot + 1, where=clicks[:, slot])
 
 
 def prefix_cells(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:

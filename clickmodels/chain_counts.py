@@ -12,6 +12,7 @@ from .continuation import ByRank, Continuation, Satisfying
 from .prior import BetaPrior
 
 METHODS = ("likelihood", "counts")
+_CYCLES = 20  # of learning a prior, which here has to be done in one go
 
 Floats = NDArray[np.float64]
 
@@ -29,13 +30,13 @@ def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> Fitt
     pairs = np.concatenate([tails.below[start : start + without] for start in tails.bounds[:-1]])
     weight = np.tile(tails.weight[:without], len(tails.bounds) - 1)
     skipped = counts.skipped + sums(pairs, weight, n_pairs + 1)[:-1]
-    attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped)
+    attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped, _CYCLES)
     logits = _posterior(counts.clicked, skipped, attractive)
     stopped = counts.clicked_cells - counts.went_on
     if isinstance(continuation, ByRank):
         rates = _posterior(counts.went_on, stopped, BetaPrior(0.5, 0.5))
         return FittedChain(logits, rates, attractive, continuation)
-    satisfied = BetaPrior(1.0, 1.0).learned(stopped, counts.clicked_cells)
+    satisfied = BetaPrior(1.0, 1.0).learned(stopped, counts.clicked_cells, _CYCLES)
     theta = _posterior(stopped, counts.went_on, satisfied)
     return FittedChain(logits, theta, attractive, Satisfying(True, satisfied))
 

@@ -80,7 +80,8 @@ class ChainCounts:
 
     def shown(self, n_pairs: int) -> NDArray[np.bool_]:
         """Return which of the pairs have a count, (P,)."""
-        present = np.append((self.clicked > 0) | (self.skipped > 0), False)
+        present = np.zeros(n_pairs + 1, dtype=bool)
+        present[:-1] = (self.clicked > 0) | (self.skipped > 0)
         present[self.tails.below] = True
         return present[:-1]
 

@@ -70,13 +70,18 @@ class Ensemble(ClickModel):
         arrays: dict[str, Any] = {}
         headers = []
         for number, member in enumerate(self.members):
+            member.require_registered()
             settings = {}
             for key, value in member.state().items():
                 if isinstance(value, np.ndarray):
                     arrays[f"{number}.{key}"] = value
                 else:
                     settings[key] = value
-            headers.append({"name": member.name, "settings": settings})
+            if member.seen is not None:
+                arrays[f"{number}.__seen__"] = member.seen
+            headers.append(
+                {"name": member.name, "settings": settings, "fingerprint": member.fingerprint}
+            )
         return {**arrays, "members": headers}
 
     @classmethod
@@ -90,8 +95,13 @@ class Ensemble(ClickModel):
             parts[int(number)][name] = value
         made = []
         for header, part in zip(members, parts, strict=True):
+            if set(header) != {"name", "settings", "fingerprint"}:
+                raise ValueError("a member has no name, settings or fingerprint")
+            seen = part.pop("__seen__", None)
             member = registry.registered_class(header["name"])
-            made.append(member.from_state(**part, **header["settings"]))
+            model = member.from_state(**part, **header["settings"])
+            model.seen, model.fingerprint = seen, header["fingerprint"]
+            made.append(model)
         return cls(made)
 
     def relevance(self) -> Floats:
@@ -136,6 +146,12 @@ class Ensemble(ClickModel):
         self.require(GENERATIVE)
         query, ranking = self.checked_pages(query, ranking)
         return np.mean([member.click_probs(query, ranking) for member in self.members], axis=0)
+
+    def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return the expected number of clicks of each page, (n,): the members' mean."""
+        self.require(GENERATIVE)
+        each = [member.expected_clicks(query, ranking) for member in self.members]
+        return np.mean(each, axis=0)
 
     def score_columns(
         self, query: NDArray[np.int64], columns: NDArray[np.int64]

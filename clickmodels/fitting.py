@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,7 @@ def fit(
         raise ValueError(f"{name!r} {what}; known: {', '.join(names())}")
     cls = registered_class(name)
     check_log(log, world)
-    if log.weight is not None:  # a row without weight shows nothing
+    if log.weight is not None and not log.weight.all():  # a row without weight shows nothing
         log = log[log.weight > 0]
     if validation is not None:
         validation.check_world(world)
@@ -104,19 +106,34 @@ def fit(
     members = checks.positive_integer(members, "members")
     seeds = [member_seed(seed, number) for number in range(members)]
     if not bootstrap:
-        random = parameters not in cls.deterministic
-        models = [cls.fit(log, world, seed=one, **settings) for one in seeds[: members**random]]
-        fitted = [_belonging(model, log, world) for model in models]
-        return _belonging(Ensemble(fitted * (members // len(fitted))), log, world)
+        if not is_random(name, parameters):
+            one = _belonging(cls.fit(log, world, seed=seed, **settings), log, world)
+            return _belonging(Ensemble([one] * members), log, world)
+        models = [cls.fit(log, world, seed=one, **settings) for one in seeds]
+        return _belonging(
+            Ensemble([_belonging(model, log, world) for model in models]), log, world
+        )
     weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
-    models = cls.fit_members(log, world, weights, seeds, **settings)
+    models = _members(cls)(log, world, weights, seeds, **settings)
     for model, weight in zip(models, weights.T, strict=True):
         _belonging(model, log, world, weight)
     return _belonging(Ensemble(models), log, world)
 
 
+def _members(cls: type[ClickModel]) -> Callable[..., list[ClickModel]]:
+    """Return how members of a class are fitted; a ``fit`` of its own has the last word."""
+    owners = [
+        next(number for number, base in enumerate(cls.__mro__) if name in vars(base))
+        for name in ("fit", "fit_members")
+    ]
+    if owners[0] < owners[1]:
+        return partial(ClickModel.fit_members.__func__, cls)  # type: ignore[attr-defined]
+    return cls.fit_members
+
+
 def member_seed(seed: int, number: int) -> int:
     """Return the seed of an ensemble's member: of its bootstrap and of its fit."""
+    checks.positive_integer(seed, "seed", 0)
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
@@ -125,14 +142,15 @@ def bootstrap_weights(log: ClickLog, seed: int) -> NDArray[np.float64]:
 
     A row that stands for w impressions has mean w, as if each impression was drawn.
     """
-    rng = np.random.default_rng(seed)
-    while True:  # a log of a few rows may have no impression left
+    rng = np.random.default_rng([seed, 1])
+    for _ in range(1000):  # a log of a few rows may have no impression left
         if log.weight is None:  # by inversion, which is faster for one mean
             weights = np.searchsorted(_POISSON, rng.random(len(log)), "right").astype(np.float64)
         else:
             weights = rng.poisson(log.weight).astype(np.float64)
-        if (log.ranking[weights > 0][:, 0] >= 0).any():
+        if (log.ranking[weights > 0, 0] >= 0).any():
             return weights
+    raise ValueError("the log's weights are so small that a bootstrap has no impressions")
 
 
 def _belonging(

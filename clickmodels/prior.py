@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma
+from scipy.special import betaln, digamma
 
 from .logistic import Logistic
 
@@ -50,14 +50,14 @@ class BetaPrior:
         return (self.successes + self.failures) * probability * (1.0 - probability)
 
     def learned(
-        self, successes: NDArray[np.float64], trials: NDArray[np.float64], cycles: int = 4
+        self, successes: NDArray[np.float64], trials: NDArray[np.float64], cycles: int = 2
     ) -> BetaPrior:
         """Return the prior that makes these counts most likely (empirical Bayes).
 
         ``successes`` of ``trials`` a pair, (P,); Minka's fixed point for the beta-binomial, in
-        logarithms and sped up by extrapolating from every two steps (SQUAREM), until a step
-        changes nothing or for so many cycles. Counts that are themselves expectations are taken
-        as they are.
+        logarithms and sped up by extrapolating from every two steps (SQUAREM, where the steps get
+        shorter and the counts do not become less likely), until a step changes nothing or for so
+        many cycles. Counts that are themselves expectations are taken as they are.
         """
         failures = np.maximum(trials - successes, 0.0)
         tried = successes + failures > 0
@@ -71,11 +71,24 @@ class BetaPrior:
                 break
             second = _step(first, successes, failures)
             bend = second - first - move
-            length = max(float(np.hypot(*move)) / max(float(np.hypot(*bend)), 1e-12), 1.0)
-            ahead = point + 2.0 * length * move + length**2 * bend
-            point = _step(np.clip(ahead, *_RANGE), successes, failures)
+            point = second
+            if move @ bend < 0:
+                length = max(float(np.hypot(*move) / np.hypot(*bend)), 1.0)
+                far = np.clip(first - move + 2.0 * length * move + length**2 * bend, *_RANGE)
+                counts = successes, failures
+                if _likelihood(far, *counts) >= _likelihood(second, *counts):
+                    point = far
         one, zero = np.exp(point)
         return BetaPrior(float(one), float(zero))
+
+
+def _likelihood(
+    point: NDArray[np.float64], successes: NDArray[np.float64], failures: NDArray[np.float64]
+) -> float:
+    """Return the beta-binomial log-likelihood of counts, up to a constant."""
+    one, zero = np.exp(point)
+    value = betaln(successes + one, failures + zero).sum() - len(successes) * betaln(one, zero)
+    return float(value)
 
 
 def _step(
@@ -84,6 +97,8 @@ def _step(
     """Return the fixed point's next logarithms of the two counts."""
     one, zero = np.exp(point)
     total = (digamma(successes + failures + one + zero) - digamma(one + zero)).sum()
+    if not total > 0:  # counts so small that they say nothing
+        return point
     one *= (digamma(successes + one) - digamma(one)).sum() / total
     zero *= (digamma(failures + zero) - digamma(zero)).sum() / total
     return np.clip(np.log(np.maximum([one, zero], 1e-300)), *_RANGE)

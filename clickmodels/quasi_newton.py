@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_ROUNDS = 3  # that serve the priors, before the last
-_STEPS, _TOLERANCE = 8, 1e-6  # of such a round
-_LAST_STEPS, _LAST_TOLERANCE = 200, 1e-7  # of a log-likelihood of all impressions together
+_ROUNDS, _WARM_ROUNDS = 3, 1  # that serve the priors, before the last
+_STEPS, _LAST_STEPS = 8, 200
+_TOLERANCE = 1e-6  # a gain, as a part of the log-likelihood, that is none
 _PAIRS = 12  # of steps and gradient changes that are remembered
 _LONGEST = 4.0  # the most that a step changes a parameter
 _ENOUGH = 1e-4  # of the decrease that the slope promises
@@ -68,23 +68,19 @@ class Memory:
 def search(objective: Objective, start: Floats, warm: bool) -> Floats:
     """Return the minimiser of ``objective``, with its priors learned in place.
 
-    Rounds of a few steps and of learning the priors, then a search to the end. At a ``warm``
-    start, the fit to a similar log, the priors are learned at once, and the search ends where
-    a step gains less than one in a million: nothing against what a bootstrap varies.
+    Rounds of a few steps and of learning the priors, then a search to the end. A ``warm`` start,
+    the fit to a similar log, needs fewer rounds, after its priors are learned at once.
     """
     point, memory = start, Memory()
     if warm:
         objective.learn(point)
-        return _minimised(objective, point, memory, _LAST_STEPS, _TOLERANCE)
-    for _ in range(_ROUNDS):
-        point = _minimised(objective, point, memory, _STEPS, _TOLERANCE)
+    for _ in range(_WARM_ROUNDS if warm else _ROUNDS):
+        point = _minimised(objective, point, memory, _STEPS)
         objective.learn(point)
-    return _minimised(objective, point, memory, _LAST_STEPS, _LAST_TOLERANCE)
+    return _minimised(objective, point, memory, _LAST_STEPS)
 
 
-def _minimised(
-    objective: Objective, point: Floats, memory: Memory, steps: int, tolerance: float
-) -> Floats:
+def _minimised(objective: Objective, point: Floats, memory: Memory, steps: int) -> Floats:
     """Return the point after at most so many steps, each downwards; ``memory`` is added to.
 
     The Hessian's diagonal stands in for what is not remembered, because a pair seen a hundred
@@ -116,6 +112,6 @@ def _minimised(
         memory.add(ahead - point, new_gradient - gradient)
         gain = value - new_value
         point, value, gradient = ahead, new_value, new_gradient
-        if gain <= tolerance * max(abs(value), 1.0):
+        if gain <= _TOLERANCE * max(abs(value), 1.0):
             break
     return point

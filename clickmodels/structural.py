@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..data import ClickLog, World, checks
+from ..data.cores import cores
 from .attractiveness import AttractivenessModel
 from .base import ClickModel
 from .prior import BetaPrior
@@ -99,21 +99,20 @@ class StructuralModel(AttractivenessModel):
             raise TypeError(
                 f"{cls.name} with parameters='table' has {has}, not {', '.join(sorted(unknown))}"
             )
-        fold = cls._fold(log, world)
-        if weights is None:
-            fitted = cls._search(fold, fold.whole, seeds[0], None, **settings)
-            return [cls._made(fold, fitted, world)]
-        start = None
-        if "table" in cls.deterministic:
-            start = cls._search(fold, fold.whole, seeds[0], None, **settings)
+        fold, start = cls._fold(log, world), None
 
         def member(counts: Any, seed: int) -> ClickModel:
             model = cls._made(fold, cls._search(fold, counts, seed, start, **settings), world)
             model.seen = cls._seen(fold, counts, world)
             return model
 
-        # Threads, because nearly all of a search is inside NumPy.
-        with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as pool:
+        if weights is None:
+            return [member(fold.whole, seeds[0])]
+        if "table" in cls.deterministic:
+            start = cls._search(fold, fold.whole, seeds[0], None, **settings)
+        # Threads, because nearly all of a search is inside NumPy; but torch's seed is everyone's.
+        threads = cores() if "table" in cls.deterministic else 1
+        with ThreadPoolExecutor(min(len(seeds), threads)) as pool:
             return list(pool.map(member, fold.counts(weights), seeds))
 
     @classmethod

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_CHUNK = 1 << 14  # rows packed at a time: they stay in the cache
+from .cores import cores
+
+_CHUNK = 1 << 15  # rows packed at a time: they stay in the cache
+_MANY = 1 << 17  # the fewest rows that are worth threads
 _EXACT, _EXACT_SINGLE = 2**53, 2**24  # integers up to here are exact as floats
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # odd, without structure
 
@@ -77,18 +81,27 @@ def _sorted_groups(
     n = len(code)
     if n == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    bits = np.uint64(max((n - 1).bit_length(), 1))
-    below = (np.uint64(1) << bits) - np.uint64(1)
-    code &= ~below
-    code |= np.arange(n, dtype=np.uint64)
     code.sort()
-    order = (code & below).astype(np.int64)
-    code >>= bits
-    same_hash = code[1:] == code[:-1]
-    differs = ~same_hash
-    for word in words:
-        ordered = word[order]
-        differs |= ordered[1:] != ordered[:-1]
+    bits = _row_bits(n)
+    below = (np.uint64(1) << bits) - np.uint64(1)
+    order = np.empty(n, dtype=np.int64)
+    same_hash, differs = np.empty(n - 1, dtype=bool), np.empty(n - 1, dtype=bool)
+
+    def compare(part: slice) -> None:
+        """Compare the places of ``part`` with those before them."""
+        start = max(part.start - 1, 0)
+        here, places = slice(start, part.stop - 1), code[start : part.stop]
+        rows = (places & below).astype(np.int64)
+        order[start : part.stop] = rows
+        hashes = places >> bits
+        np.equal(hashes[1:], hashes[:-1], out=same_hash[here])
+        changed = ~same_hash[here]
+        for word in words:
+            ordered = word.take(rows)
+            changed |= ordered[1:] != ordered[:-1]
+        differs[here] = changed
+
+    _in_chunks(compare, n)
     if (differs & same_hash).any():
         _mend(order, differs, same_hash, words)
     return order, np.flatnonzero(np.append(True, differs))
@@ -118,7 +131,7 @@ def _mend(
 
 
 def _packed(columns: Sequence[NDArray[Any]]) -> tuple[Words, NDArray[np.uint64]]:
-    """Return the rows as exact words, (n,) each, and a hash of them (n,).
+    """Return the rows as exact words, (n,) each, and what to sort, (n,): hash and row number.
 
     Columns are joined by mixed radix, as many as a double holds exactly, as products of chunks of
     rows with the radices.
@@ -127,20 +140,41 @@ def _packed(columns: Sequence[NDArray[Any]]) -> tuple[Words, NDArray[np.uint64]]
     pieces = _pieces(columns)
     words = [np.empty(n, dtype=np.uint64) for _ in range(pieces[-1].word + 1)]
     code = np.empty(n, dtype=np.uint64)
-    for start in range(0, n, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        joined = [np.zeros(len(code[part])) for _ in words]
+    above = ~((np.uint64(1) << _row_bits(n)) - np.uint64(1))
+
+    def pack(rows: slice) -> None:
+        joined: list[Any] = [np.uint64(0)] * len(words)
         for piece in pieces:
-            joined[piece.word] += piece.of(columns[piece.block][part])
-        mixed = np.zeros(len(code[part]), dtype=np.uint64)
+            joined[piece.word] = joined[piece.word] + piece.of(columns[piece.block][rows])
+        mixed = np.zeros(rows.stop - rows.start, dtype=np.uint64)
         for word, values in zip(words, joined, strict=True):
-            word[part] = values
-            mixed ^= word[part]
+            word[rows] = values
+            mixed ^= values
             mixed *= _MIX[0]
             mixed ^= mixed >> np.uint64(32)
             mixed *= _MIX[1]
-        code[part] = mixed
+        mixed &= above
+        mixed |= np.arange(rows.start, rows.stop, dtype=np.uint64)
+        code[rows] = mixed
+
+    _in_chunks(pack, n)
     return words, code
+
+
+def _row_bits(n: int) -> np.uint64:
+    """Return how many bits the number of one of n rows needs."""
+    return np.uint64(max((n - 1).bit_length(), 1))
+
+
+def _in_chunks(function: Callable[[slice], None], n: int) -> None:
+    """Call ``function`` with slices of n rows that stay in the cache, on a thread a core."""
+    slices = [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
+    if n < _MANY:
+        for part in slices:
+            function(part)
+        return
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(function, slices))
 
 
 @dataclass(frozen=True)
@@ -150,19 +184,23 @@ class _Piece:
     block: int
     columns: slice
     word: int
+    factor: np.uint64  # what the word holds already
     low: int  # the block's least value
     radix: NDArray[Any]  # (c,)
 
-    def of(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def of(self, rows: NDArray[Any]) -> NDArray[np.uint64]:
         """Return what these columns of ``rows`` (n, ...) add to the word, (n,)."""
         values = rows[:, self.columns]
         if self.low:
             values = values.astype(np.int64) - self.low
-        return values.astype(self.radix.dtype) @ self.radix
+        joined = values.astype(self.radix.dtype) @ self.radix
+        result: NDArray[np.uint64] = joined.astype(np.uint64)
+        result *= self.factor
+        return result
 
 
 def _pieces(columns: Sequence[NDArray[Any]]) -> list[_Piece]:
-    """Lay the columns out in words of at most 53 bits."""
+    """Lay the columns out in words of 64 bits, in pieces that are exact as floats."""
     pieces = []
     word, used = 0, 1
     for number, block in enumerate(columns):
@@ -170,22 +208,22 @@ def _pieces(columns: Sequence[NDArray[Any]]) -> list[_Piece]:
         span = int(block.max()) - low + 1 if block.size else 1
         if span > _EXACT:
             raise ValueError(f"rows hold values {span:,} apart, at most 2^53 can be folded")
-        first = 0
-        factors: list[int] = []
-        for column in range(block.shape[1]):
-            if used * span > _EXACT:
-                if factors:
-                    pieces.append(_piece(number, first, factors, word, low, span))
-                word, used, first, factors = word + 1, 1, column, []
-            factors.append(used)
-            used *= span
-        pieces.append(_piece(number, first, factors, word, low, span))
+        column = 0
+        while column < block.shape[1]:
+            if used * span >= 2**64:
+                word, used = word + 1, 1
+            radices: list[int] = []
+            inside = 1
+            while column + len(radices) < block.shape[1]:
+                if inside * span > _EXACT or used * inside * span >= 2**64:
+                    break
+                radices.append(inside)
+                inside *= span
+            # Single precision is twice as fast, and exact for small numbers: clicks, mostly.
+            dtype = np.float32 if inside <= _EXACT_SINGLE else np.float64
+            chosen = slice(column, column + len(radices))
+            radix = np.array(radices, dtype)
+            pieces.append(_Piece(number, chosen, word, np.uint64(used), low, radix))
+            column += len(radices)
+            used *= inside
     return pieces
-
-
-def _piece(
-    block: int, first: int, factors: list[int], word: int, low: int, span: int
-) -> _Piece:
-    # Single precision is twice as fast, and exact for small numbers: clicks, mostly.
-    dtype = np.float32 if factors[-1] * span <= _EXACT_SINGLE else np.float64
-    return _Piece(block, slice(first, first + len(factors)), word, low, np.array(factors, dtype))

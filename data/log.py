@@ -69,6 +69,8 @@ class ClickLog:
             row, slot = np.argwhere(empty_clicked)[0]
             raise ValueError(f"clicks[{row}, {slot}] is set, but that slot is empty")
         self._freeze("query", query.astype(np.int32, copy=False))
+        if ranking.dtype == np.uint64:  # which NumPy adds to signed integers as floats
+            ranking = ranking.astype(np.int64)
         self._freeze("ranking", ranking)
         self._freeze("clicks", clicks)
         for name, allowed in (("log_propensity", "at most 0"), ("weight", "at least 0")):

@@ -29,9 +29,19 @@ def test_code_block_runs(code, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_local_links_exist(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
-    missing = [link for link in links if not (page.parent / link).exists()]
-    assert missing == []
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text())
+    assert [link for link in links if not leads_somewhere(page, link)] == []
+
+
+def leads_somewhere(page, link):
+    """Whether a link's file is there, and the heading that it names."""
+    name, _, heading = link.partition("#")
+    target = page.parent / name if name else page
+    if not heading or not target.exists():
+        return target.exists()
+    titles = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+    slugs = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    return heading in slugs
 
 
 def test_readme_commands_are_make_targets():

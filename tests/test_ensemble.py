@@ -113,6 +113,44 @@ def test_a_member_is_what_a_single_fit_to_its_bootstrap_gives(name):
         assert near < 0.2 * apart
 
 
+@pytest.mark.parametrize("name", ["PBM", "DCM"])
+def test_a_member_of_a_short_log_is_what_a_single_fit_gives(name):
+    """With a few impressions a pair the prior is most of the fit."""
+    world, log = simulated()
+    model = clickmodels.fit(name, log[:150], world, members=4)
+    tables, singles = [], []
+    for number, member in enumerate(model.members):
+        seed = member_seed(0, number)
+        weighted = replace(log[:150], weight=bootstrap_weights(log[:150], seed))
+        singles.append(clickmodels.fit(name, weighted, world).attractiveness)
+        tables.append(member.attractiveness)
+    near = np.mean([np.abs(a - b).mean() for a, b in zip(tables, singles, strict=True)])
+    apart = np.abs(singles[0] - singles[1]).mean()
+    assert near < 0.5 * apart
+
+
+def test_a_fit_of_ones_own_fits_the_members_too():
+    @clickmodels.register("OwnPBM")
+    class OwnPBM(clickmodels.PBM):
+        @classmethod
+        def fit(cls, log, world, seed=0):
+            return cls(np.full((world.n_queries, world.n_docs), 0.123), np.ones(log.slots))
+
+    world, log = simulated()
+    model = clickmodels.fit("OwnPBM", log, world, members=2)
+    np.testing.assert_array_equal(model.relevance(), np.full((20, 8), 0.123))
+
+
+def test_expected_clicks_are_exact_on_long_pages():
+    world = small_world(4, 12)
+    user = clickmodels.true_user("CoCM", world)
+    log = envs.collect(world, user, policies.Uniform(world, 10), 200, seed=0)
+    model = clickmodels.fit("NCM", log, world, members=2, **FAST)
+    pages = log.query[:20], log.ranking[:20]
+    expected = model.click_probs(*pages).sum(axis=1)
+    np.testing.assert_allclose(model.expected_clicks(*pages), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["NCM", "dCTR"])
 def test_members_without_shared_work_are_single_fits(name):
     settings = FAST if name == "NCM" else {}
@@ -136,13 +174,26 @@ def test_bootstrap_weights_are_poisson_draws_of_the_impressions():
     assert weights.var() == pytest.approx(9.0, abs=1.0)
 
 
+def test_weights_too_small_for_a_bootstrap_are_an_error():
+    world, log = simulated()
+    small = replace(log[:10], weight=np.full(10, 1e-9))
+    with pytest.raises(ValueError, match="so small that a bootstrap has no impressions"):
+        clickmodels.fit("PBM", small, world, members=2)
+
+
+def test_a_negative_seed_is_named():
+    world, log = simulated()
+    with pytest.raises(ValueError, match="seed must be at least 0"):
+        clickmodels.fit("PBM", log, world, seed=-1, members=2)
+
+
 def test_a_bootstrap_of_one_impression_has_it():
     _, log = simulated()
     for seed in range(20):
         assert bootstrap_weights(log[:1], seed).sum() > 0
 
 
-@pytest.mark.parametrize("name", ["PBM", "DBN", "dCTR"])
+@pytest.mark.parametrize("name", ["PBM", "DBN", "CACM-minus", "dCTR"])
 def test_the_same_seed_gives_the_same_members_and_another_does_not(name):
     world, log = simulated()
     again = clickmodels.fit(name, log, world, members=3)
@@ -176,7 +227,8 @@ def test_settings_reach_the_members(parameters):
     world, log = simulated()
     if parameters == "embedding":
         model = clickmodels.fit("PBM", log, world, members=2, parameters=parameters, **FAST)
-        assert len(model.members) == 2
+        table = clickmodels.fit("PBM", log, world, members=2)
+        assert (model.relevance() != table.relevance()).all()
     else:
         model = clickmodels.fit("SDBN", log, world, members=2, method="counts")
         default = clickmodels.fit("SDBN", log, world, members=2)
@@ -201,6 +253,19 @@ def test_a_saved_ensemble_is_loaded_the_same(tmp_path, name):
     pages = log.query[:50], log.ranking[:50], log.clicks[:50]
     np.testing.assert_array_equal(loaded.log_likelihood(*pages), model.log_likelihood(*pages))
     loaded.check_world(world)
+    for member, before in zip(loaded.members, model.members, strict=True):
+        assert member.fingerprint == world.fingerprint
+        np.testing.assert_array_equal(member.seen, before.seen)
+
+
+def test_an_ensemble_with_a_member_that_cannot_be_loaded_is_not_saved(tmp_path):
+    class Unregistered(clickmodels.PBM):
+        pass
+
+    model = Ensemble([Unregistered(np.full((2, 3), 0.5), [1.0])])
+    with pytest.raises(ValueError, match="Unregistered is not registered"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_ensemble_can_do_what_all_members_can():

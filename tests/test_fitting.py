@@ -23,6 +23,7 @@ from clickgym.clickmodels.fitting import is_random, takes_parameters
 from clickgym.clickmodels.logistic import logistic
 from clickgym.clickmodels.prefix_networks import GRUExamination
 from clickgym.clickmodels.prior import BetaPrior
+from clickgym.clickmodels.quasi_newton import search
 from clickgym.clickmodels.registry import registered_class
 from clickgym.clickmodels.training import seeded
 from clickgym.data import ClickLog
@@ -509,13 +510,16 @@ def ending_with_a_click(n=4000, seed=0):
 
 @pytest.mark.parametrize("name", ["SDBN", "DCM"])
 def test_counting_agrees_with_the_likelihood_where_nothing_is_hidden(name):
+    """Up to how far the priors are learned, which counting does to the end."""
     world, log = ending_with_a_click()
     counted = clickmodels.fit(name, log, world, method="counts")
     likely = clickmodels.fit(name, log, world)
     seen = counted.seen
     np.testing.assert_allclose(
-        likely.attractiveness[seen], counted.attractiveness[seen], atol=2e-3
+        likely.attractiveness[seen], counted.attractiveness[seen], atol=5e-3
     )
+    # Satisfaction is not compared: counting takes every last click for a satisfied one, while the
+    # likelihood knows nothing of what would have followed on the last rank.
     above = slice(0, SLOTS - 1)  # what a click on the last rank leads to has no effect
     if name == "DCM":
         np.testing.assert_allclose(
@@ -542,7 +546,19 @@ def test_counting_takes_what_is_likely_for_certain(name):
 CHAIN_USERS = ["DBN", "SDBN", "DCM", "CCM", "CM"]
 
 
-@pytest.mark.parametrize("name", CHAIN_USERS)
+@pytest.mark.parametrize("kind", ["free", "design", *CHAINS])
+def test_the_search_finds_what_scipys_finds(kind):
+    if kind in CHAINS:
+        _, _, objective, _, point = chain_objective(kind)
+    else:
+        objective, _ = examined_objective(kind)
+        point = np.zeros(objective.n_pairs + len(objective.examination.start()))
+    found = search(objective, np.zeros(len(point)), warm=False)  # the priors are learned on the way
+    best = minimize(objective, found, jac=True, method="L-BFGS-B", options={"maxiter": 5000})
+    assert best.fun <= objective(found)[0] <= best.fun + 0.1  # nats
+
+
+@pytest.mark.parametrize("name", ["PBM", "UBM", *CHAIN_USERS])
 def test_tables_and_embeddings_fit_the_same_user(name):
     """Both ways come near to the user that made the log."""
     world = small_world(10, 6)
@@ -603,6 +619,23 @@ def test_learning_makes_the_counts_more_likely_until_they_are_most_likely():
     assert (np.diff(values[:5]) > 0).all()
     best = minimize(lambda point: -log_likelihood(point), points[0]).x
     np.testing.assert_allclose(points[-1], best, atol=0.05)
+
+
+@pytest.mark.parametrize("start", [(0.5, 2.0), (2.0, 8.0), (30.0, 100.0)])
+@pytest.mark.parametrize("pairs", [150, 2000])
+def test_learning_never_makes_the_counts_less_likely(start, pairs):
+    """Also where pairs have one to three trials, so that the likelihood is nearly flat."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        trials = rng.integers(1, 4, size=pairs).astype(float)
+        clicks = rng.binomial(trials.astype(int), rng.beta(0.3, 1.2, size=pairs)).astype(float)
+
+        def likelihood(prior, clicks=clicks, trials=trials):
+            one, zero = prior.successes, prior.failures
+            return (betaln(clicks + one, trials - clicks + zero) - betaln(one, zero)).sum()
+
+        before = BetaPrior(*start)
+        assert likelihood(before.learned(clicks, trials)) >= likelihood(before) - 1e-9
 
 
 @pytest.mark.parametrize("counts", [(0.0, 5.0), (5.0, 5.0), (0.0, 0.0)], ids=["no", "all", "none"])
