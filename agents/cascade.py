@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,7 @@ class CascadeKLUCB(Cascade):
         self, mean: NDArray[np.float64], examined: NDArray[np.float64], asked: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the KL-UCB bounds, (q, N)."""
-        logs = np.log(np.maximum(asked, np.e))
+        logs = np.log(np.maximum(asked, math.e))
         return kl_upper_bound(mean, (logs + 3 * np.log(logs)) / examined)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .. import clickmodels, data, evaluation
 from ..clickmodels.fitting import takes_parameters
@@ -64,7 +65,7 @@ def fit_parts(
     parameters: str,
 ) -> clickmodels.ClickModel:
     """Return a model fitted to a log's parts; ``parameters`` are for models with that choice."""
-    options = {"parameters": parameters} if takes_parameters(name) else {}
+    options: dict[str, Any] = {"parameters": parameters} if takes_parameters(name) else {}
     return clickmodels.fit(name, train, world, seed=seed, validation=validation, **options)
 
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..cells import Cells, latest_cells, prefix_cells, rank_cells
-from ..ncm_network import NCMNetwork
 from ..chain_networks import DBNNetwork
+from ..ncm_network import NCMNetwork
 from ..networks import ExaminedNetwork, Network, PBMNetwork, UBMNetwork
 from ..prefix_networks import ARMNCNetwork, ARMNetwork, CACMMinusNetwork
 from .dbn import DBNByHand
