@@ -62,7 +62,7 @@ def cluster(tmp_path):
 
 def saved(folder):
     rows = studies.load_rows(folder / "rows.parquet")
-    times = ("fit_seconds", "evaluation_seconds")
+    times = ("fit_seconds", "evaluation_seconds", "policy_seconds")
     return [{name: row[name] for name in row if name not in times} for row in rows]
 
 
