@@ -73,7 +73,7 @@ def test_a_command_explains_its_options(name, capsys):
 @pytest.mark.parametrize("name", command_names())
 def test_an_unknown_option_is_status_2(name, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main([name, "--patience", "3"])
+        main([name, "--patience=3"])  # one word, as some commands take a word of their own
     assert stopped.value.code == 2
     assert "--patience" in capsys.readouterr().err
 
@@ -383,13 +383,13 @@ def test_curse_draws_a_panel_for_every_user_and_logging_policy(cursed):
 
 
 def test_curse_goes_on_from_what_is_finished(cursed, capsys):
-    before = {path: path.stat().st_mtime_ns for path in (cursed / "cells").iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in (cursed / "cells").glob("*.json")}
     first, *_ = before
     first.unlink()
     users = ["--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25", "--seeds", "2"]
     rows = (cursed / "tables.md").read_text()
     assert main(["curse", *CURSE, *users, "--out", str(cursed)]) == 0
-    after = {path: path.stat().st_mtime_ns for path in (cursed / "cells").iterdir()}
+    after = {path: path.stat().st_mtime_ns for path in (cursed / "cells").glob("*.json")}
     assert after.keys() == before.keys()
     assert [path for path in after if after[path] != before[path]] == [first]
     assert (cursed / "tables.md").read_text() == rows
