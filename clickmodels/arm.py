@@ -12,6 +12,7 @@ from ..data import World, checks
 from .base import PREFIX_SLOTS, ClickModel
 from .cells import PairCellFold, prefix_clicks
 from .examined import Examination, LinearExamination
+from .examined_model import Floats
 from .prefix import PrefixModel, check_slots
 from .registry import register
 
@@ -46,11 +47,7 @@ class ARM(PrefixModel):
 
     @classmethod
     def _of_tables(
-        cls,
-        attractiveness: NDArray[np.float64],
-        theta: NDArray[np.float64],
-        examination: Examination,
-        fold: PairCellFold,
+        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
     ) -> ClickModel:
         return cls(attractiveness, theta)
 

@@ -14,7 +14,7 @@ from .arm import design
 from .base import CONDITIONAL, RANK, ClickModel
 from .cells import Cells, PairCellFold, SlotCells
 from .examined import Examination, LinearExamination
-from .examined_model import ExaminedModel
+from .examined_model import ExaminedModel, Floats
 from .prefix import check_slots
 from .registry import register
 
@@ -61,11 +61,7 @@ class ARMNC(ExaminedModel):
 
     @classmethod
     def _of_tables(
-        cls,
-        attractiveness: NDArray[np.float64],
-        theta: NDArray[np.float64],
-        examination: Examination,
-        fold: PairCellFold,
+        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
     ) -> ClickModel:
         return cls(attractiveness, theta)
 

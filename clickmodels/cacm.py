@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..data import World
 from .base import ClickModel
 from .cells import PairCellFold
 from .examined import Examination
+from .examined_model import Floats
 from .prefix import PrefixModel, check_slots
 from .registry import register
 
@@ -48,11 +47,7 @@ class CACMMinus(PrefixModel):
 
     @classmethod
     def _of_tables(
-        cls,
-        attractiveness: NDArray[np.float64],
-        theta: NDArray[np.float64],
-        examination: Any,
-        fold: PairCellFold,
+        cls, attractiveness: Floats, theta: Floats, examination: Any, fold: PairCellFold
     ) -> ClickModel:
         return cls(attractiveness, expit(examination.all_logits(theta)))
 

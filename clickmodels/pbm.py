@@ -13,7 +13,7 @@ from ..data.uniforms import Uniforms
 from .base import ClickModel, zero_after_impossible
 from .cells import Cells, PairCellFold, rank_cells
 from .examined import Examination
-from .examined_model import ExaminedModel
+from .examined_model import ExaminedModel, Floats
 from .registry import register
 
 if TYPE_CHECKING:
@@ -53,11 +53,7 @@ class PBM(ExaminedModel):
 
     @classmethod
     def _of_tables(
-        cls,
-        attractiveness: NDArray[np.float64],
-        theta: NDArray[np.float64],
-        examination: Examination,
-        fold: PairCellFold,
+        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
     ) -> ClickModel:
         by_rank = np.full(fold.slots, 0.5)
         by_rank[fold.cells] = expit(theta)

@@ -13,7 +13,7 @@ from ..data.uniforms import Uniforms
 from .base import ClickModel, zero_after_impossible
 from .cells import Cells, PairCellFold, latest_cells
 from .examined import Examination
-from .examined_model import ExaminedModel
+from .examined_model import ExaminedModel, Floats
 from .registry import register
 
 if TYPE_CHECKING:
@@ -55,11 +55,7 @@ class UBM(ExaminedModel):
 
     @classmethod
     def _of_tables(
-        cls,
-        attractiveness: NDArray[np.float64],
-        theta: NDArray[np.float64],
-        examination: Examination,
-        fold: PairCellFold,
+        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
     ) -> ClickModel:
         by_ranks = np.full(fold.slots**2, 0.5)
         by_ranks[fold.cells] = expit(theta)

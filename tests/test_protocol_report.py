@@ -181,6 +181,7 @@ def test_figure_2_has_bars_of_click_through_rates(rows):
 def test_figures_of_few_models_are_drawn(draw, models, tmp_path):
     rows = protocol_rows(models, seeds=1, users=("CoCM",))
     draw(rows).savefig(tmp_path / "figure.png", dpi=20)
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
