@@ -264,14 +264,15 @@ class ChainObjective:
         by_a = -sums(tails.below, by_value, self.n_pairs + 1)[:-1]
         return TailTerms(probability, by_a, by_skip / max(skip, _TINY), by_click, stops)
 
-    def learn(self, point: Floats) -> None:
+    def learn(self, point: Floats) -> float:
         """Learn the priors from expected examinations and satisfactions."""
         a, theta = expit(point[: self.n_pairs]), point[self.n_pairs :]
-        tail = self._tails_at(point, a)
-        self.attractive = self.attractive.learned(self.counts.clicked, self._examined(a, tail))
+        tail, before = self._tails_at(point, a), self.attractive
+        self.attractive = before.learned(self.counts.clicked, self._examined(a, tail))
         self.continuation = self.continuation.learned(
             theta, self.counts.clicked_cells, tail.stops
         )
+        return self.attractive.distance(before)
 
     def _examined(self, a: Floats, tail: TailTerms) -> Floats:
         """Return how often each pair was examined, given the clicks, (P,)."""

@@ -158,9 +158,10 @@ class ExaminedObjective:
         by_theta = self.examination.curvature(by_cell + 1.0 / _EXAMINATION_SD**2)
         return np.concatenate([by_pair + self.prior.curvature(attractive), by_theta])
 
-    def learn(self, point: NDArray[np.float64]) -> None:
+    def learn(self, point: NDArray[np.float64]) -> float:
         """Learn the prior from the clicks of each pair and its expected examinations."""
-        self.prior = self.prior.learned(self.pair_clicks, self.examined(point))
+        before, self.prior = self.prior, self.prior.learned(self.pair_clicks, self.examined(point))
+        return self.prior.distance(before)
 
     def examined(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how often each pair was examined, in expectation given its clicks, (P,)."""

@@ -49,8 +49,13 @@ class BetaPrior:
         """Return the second derivative of ``loss``."""
         return (self.successes + self.failures) * probability * (1.0 - probability)
 
+    def distance(self, other: BetaPrior) -> float:
+        """Return the larger difference of the logarithms of the two counts."""
+        ratios = [self.successes / other.successes, self.failures / other.failures]
+        return float(np.abs(np.log(ratios)).max())
+
     def learned(
-        self, successes: NDArray[np.float64], trials: NDArray[np.float64], cycles: int = 2
+        self, successes: NDArray[np.float64], trials: NDArray[np.float64], cycles: int = 4
     ) -> BetaPrior:
         """Return the prior that makes these counts most likely (empirical Bayes).
 

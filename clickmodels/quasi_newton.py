@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_ROUNDS, _WARM_ROUNDS = 3, 1  # that serve the priors, before the last
-_STEPS, _LAST_STEPS = 8, 200
+_ROUNDS, _WARM_ROUNDS = 20, 1  # at most, that serve the priors, before the last
+_STEPS, _LAST_STEPS = 5, 200
+_SETTLED = 0.005  # a relative change of a prior that ends the rounds
 _TOLERANCE = 1e-6  # a gain, as a part of the log-likelihood, that is none
 _PAIRS = 12  # of steps and gradient changes that are remembered
 _LONGEST = 4.0  # the most that a step changes a parameter
@@ -32,8 +33,8 @@ class Objective(Protocol):
     def curvature(self, point: Floats) -> Floats:
         """Return an estimate of the Hessian's diagonal."""
 
-    def learn(self, point: Floats) -> None:
-        """Replace the priors by those that ``point`` makes likely."""
+    def learn(self, point: Floats) -> float:
+        """Replace the priors by those that ``point`` makes likely; return how far they moved."""
 
 
 class Memory:
@@ -68,15 +69,18 @@ class Memory:
 def search(objective: Objective, start: Floats, warm: bool) -> Floats:
     """Return the minimiser of ``objective``, with its priors learned in place.
 
-    Rounds of a few steps and of learning the priors, then a search to the end. A ``warm`` start,
-    the fit to a similar log, needs fewer rounds, after its priors are learned at once.
+    Rounds of a few steps and of learning the priors, until the priors stay as they are, then a
+    search to the end. Logs that confound attractiveness with examination need the most rounds:
+    there the likelihood is flat, and the prior decides how much a model promises. A ``warm``
+    start, the fit to a similar log, needs one, after its priors are learned at once.
     """
     point, memory = start, Memory()
     if warm:
         objective.learn(point)
     for _ in range(_WARM_ROUNDS if warm else _ROUNDS):
         point = _minimised(objective, point, memory, _STEPS)
-        objective.learn(point)
+        if objective.learn(point) < _SETTLED:
+            break
     return _minimised(objective, point, memory, _LAST_STEPS)
 
 

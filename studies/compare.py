@@ -23,7 +23,7 @@ from .setting import (
     world_of,
 )
 
-VERSION = "2"
+VERSION = "3"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
 SMALL = WorldSetting(n_queries=100, n_docs=30)

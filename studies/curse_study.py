@@ -23,7 +23,7 @@ from .setting import (
 )
 
 CURSE_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")
-VERSION = "2"
+VERSION = "3"
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 
 

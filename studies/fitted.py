@@ -12,7 +12,7 @@ from .grid import Result, cell_key
 from .modules import import_modules
 from .setting import WorldSetting, logs_of, world_of
 
-VERSION = "2"
+VERSION = "3"
 
 
 @dataclass(frozen=True)

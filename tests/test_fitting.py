@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels import cells, chain_fit, registry
+from clickgym.clickmodels import cells, chain_fit, quasi_newton, registry
 from clickgym.clickmodels.base import all_clicks
 from clickgym.clickmodels.continuation import ByRank, ByRelevance, Satisfying
 from clickgym.clickmodels.examined import _EXAMINATION_SD, ExaminedObjective, LinearExamination
@@ -483,9 +483,7 @@ def test_expected_examinations_and_satisfactions_are_those_of_an_enumeration(mon
     expected = expected.reshape(2, -1)[:, fold.pairs]
     learned_from = []
     monkeypatch.setattr(
-        BetaPrior, "learned", lambda self, successes, trials: learned_from.append(
-            (successes, trials)
-        )
+        BetaPrior, "learned", lambda self, *counts: learned_from.append(counts) or self
     )
     objective.learn(point)
     (clicks, examined), (satisfied, clicked) = learned_from
@@ -556,6 +554,20 @@ def test_the_search_finds_what_scipys_finds(kind):
     found = search(objective, np.zeros(len(point)), warm=False)  # the priors are learned on the way
     best = minimize(objective, found, jac=True, method="L-BFGS-B", options={"maxiter": 5000})
     assert best.fun <= objective(found)[0] <= best.fun + 0.1  # nats
+
+
+@pytest.mark.parametrize("name", ["PBM", "UBM", "DBN", "DCM", "CCM", "ARM"])
+def test_priors_are_learned_to_the_end_where_the_log_confounds(name, monkeypatch):
+    """A near-optimal ranker shows good documents high: the prior decides what is promised."""
+    world = small_world(60, 20)
+    user = clickmodels.true_user("CoCM-mismatch", world)
+    log = envs.collect(world, user, policies.logging_policy("epsilon-oracle", world), 5000, seed=0)
+    tables = [clickmodels.fit(name, log, world).relevance()]
+    for setting, value in {"_ROUNDS": 60, "_STEPS": 60, "_SETTLED": 0, "_TOLERANCE": 1e-10}.items():
+        monkeypatch.setattr(quasi_newton, setting, value)
+    tables.append(clickmodels.fit(name, log, world).relevance())
+    shown = world.restricted_to(log).candidates
+    assert np.sqrt(np.mean((tables[0] - tables[1])[shown] ** 2)) < 0.015
 
 
 @pytest.mark.parametrize("name", ["PBM", "UBM", *CHAIN_USERS])
