@@ -10,9 +10,10 @@ from scipy.special import expit
 
 from ..data import World, checks
 from .base import PREFIX_SLOTS, ClickModel
-from .cells import PairCellFold, prefix_clicks
+from .cells import prefix_clicks
 from .examined import Examination, LinearExamination
 from .examined_model import Floats
+from .pair_cells import PairCellFold
 from .prefix import PrefixModel, check_slots
 from .registry import register
 

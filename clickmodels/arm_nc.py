@@ -12,9 +12,10 @@ from scipy.special import expit
 from ..data import World, checks
 from .arm import design
 from .base import CONDITIONAL, RANK, ClickModel
-from .cells import Cells, PairCellFold, SlotCells
+from .cells import Cells, SlotCells
 from .examined import Examination, LinearExamination
 from .examined_model import ExaminedModel, Floats
+from .pair_cells import PairCellFold
 from .prefix import check_slots
 from .registry import register
 

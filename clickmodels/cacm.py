@@ -8,9 +8,9 @@ from scipy.special import expit
 
 from ..data import World
 from .base import ClickModel
-from .cells import PairCellFold
 from .examined import Examination
 from .examined_model import Floats
+from .pair_cells import PairCellFold
 from .prefix import PrefixModel, check_slots
 from .registry import register
 

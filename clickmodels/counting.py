@@ -30,7 +30,7 @@ class PairRankCounts(NamedTuple):
 def check_log(log: ClickLog, world: World) -> None:
     """Raise unless ``log`` belongs to ``world`` and has an impression that counts."""
     log.check_world(world)
-    shown = (log.ranking >= 0).any(axis=1)
+    shown = log.ranking[:, 0] >= 0  # empty slots only trail
     if not (shown.any() if log.weight is None else (shown & (log.weight > 0)).any()):
         raise ValueError("the log has no impressions to fit to")
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .cells import PairCells, sums
+from .cells import sums
 from .logistic import Logistic, logistic
+from .pair_cells import PairCells
 from .prior import BetaPrior
 from .quasi_newton import search
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..data import ClickLog, World
 from .base import ClickModel
-from .cells import Cells, PairCellFold
+from .cells import Cells
 from .examined import Examination, Fitted, LinearExamination, fit_examined
+from .pair_cells import PairCellFold
 from .structural import StructuralModel, pair_table
 
 Floats = NDArray[np.float64]

@@ -11,9 +11,10 @@ from scipy.special import expit
 from ..data import World, checks
 from ..data.uniforms import Uniforms
 from .base import ClickModel, zero_after_impossible
-from .cells import Cells, PairCellFold, latest_cells
+from .cells import Cells, latest_cells
 from .examined import Examination
 from .examined_model import ExaminedModel, Floats
+from .pair_cells import PairCellFold
 from .registry import register
 
 if TYPE_CHECKING:

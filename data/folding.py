@@ -17,18 +17,13 @@ _MANY = 1 << 17  # the fewest rows that are worth threads
 _EXACT, _EXACT_SINGLE = 2**53, 2**24  # integers up to here are exact as floats
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # odd, without structure
 
-Words = list[NDArray[np.uint64]]
-
 
 def fold_rows(
-    columns: Sequence[NDArray[Any]],
-    weight: NDArray[np.float64] | None = None,
-    words: Sequence[NDArray[np.uint64]] = (),
+    columns: Sequence[NDArray[Any]], weight: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the distinct rows of the joined ``columns``, each (n, c) integers, and ``words`` (n,).
+    """Find the distinct rows of the joined ``columns``, each (n, c) integers.
 
-    Costs a sort of n words of 64 bits (see ``_sorted_groups``). ``words`` are compared but not
-    sorted by: fit for what is nearly always equal where the columns are.
+    Costs a sort of n words of 64 bits (see ``_sorted_groups``).
 
     Returns
     -------
@@ -37,17 +32,17 @@ def fold_rows(
     weight : (m,) float64
         The sum of the weights of the equal rows (their number without ``weight``).
     """
-    order, starts = _sorted_groups(columns, words)
+    order, starts = _sorted_groups(columns)
     n = len(order)
     if weight is None:
         total = np.diff(starts, append=n).astype(np.float64)
     else:
         total = np.add.reduceat(weight[order], starts) if n else np.zeros(0)
-    first = order[starts]
-    by_row, present = np.zeros(n), np.zeros(n, dtype=bool)
-    by_row[first], present[first] = total, True
-    first = np.flatnonzero(present)
-    return first, by_row[first]
+    bits = _row_bits(n)
+    key = (order[starts].view(np.uint64) << bits) | np.arange(len(starts), dtype=np.uint64)
+    key.sort()
+    group = key & ((np.uint64(1) << bits) - np.uint64(1))
+    return (key >> bits).view(np.int64), total[group.view(np.int64)]
 
 
 def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,8 +61,22 @@ def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDAr
     return order[starts], group
 
 
+def gathered(array: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of ``array`` that ``index``, a mask or integers, chooses."""
+    if index.dtype == bool or len(index) < _MANY:
+        chosen: NDArray[Any] = array[index]
+        return chosen
+    result = np.empty((len(index), *array.shape[1:]), array.dtype)
+
+    def gather(part: slice) -> None:
+        result[part] = array.take(index[part], axis=0)
+
+    _in_chunks(gather, len(index))
+    return result
+
+
 def _sorted_groups(
-    columns: Sequence[NDArray[Any]], more: Sequence[NDArray[np.uint64]] = ()
+    columns: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return an order (n,) in which equal rows stand together, earliest first, and their starts.
 
@@ -77,7 +86,6 @@ def _sorted_groups(
     rows whose hashes collide are put right by sorting them exactly.
     """
     words, code = _packed(columns)
-    words.extend(more)
     n = len(code)
     if n == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -85,71 +93,73 @@ def _sorted_groups(
     bits = _row_bits(n)
     below = (np.uint64(1) << bits) - np.uint64(1)
     order = np.empty(n, dtype=np.int64)
-    same_hash, differs = np.empty(n - 1, dtype=bool), np.empty(n - 1, dtype=bool)
+    differs, collides = np.empty(n - 1, dtype=bool), np.empty(n - 1, dtype=bool)
 
     def compare(part: slice) -> None:
         """Compare the places of ``part`` with those before them."""
         start = max(part.start - 1, 0)
         here, places = slice(start, part.stop - 1), code[start : part.stop]
-        rows = (places & below).astype(np.int64)
+        rows = (places & below).view(np.int64)
         order[start : part.stop] = rows
+        ordered = words.take(rows, axis=0, mode="clip")
+        changed = differs[here]
+        np.not_equal(ordered[1:, 0], ordered[:-1, 0], out=changed)
+        for word in range(1, words.shape[1]):
+            changed |= ordered[1:, word] != ordered[:-1, word]
         hashes = places >> bits
-        np.equal(hashes[1:], hashes[:-1], out=same_hash[here])
-        changed = ~same_hash[here]
-        for word in words:
-            ordered = word.take(rows)
-            changed |= ordered[1:] != ordered[:-1]
-        differs[here] = changed
+        np.logical_and(changed, hashes[1:] == hashes[:-1], out=collides[here])
 
     _in_chunks(compare, n)
-    if (differs & same_hash).any():
-        _mend(order, differs, same_hash, words)
+    if collides.any():
+        _mend(order, differs, code, np.flatnonzero(collides) + 1, words)
     return order, np.flatnonzero(np.append(True, differs))
 
 
 def _mend(
     order: NDArray[np.int64],
     differs: NDArray[np.bool_],
-    same_hash: NDArray[np.bool_],
-    words: Words,
+    code: NDArray[np.uint64],
+    wrong: NDArray[np.int64],
+    words: NDArray[np.uint64],
 ) -> None:
-    """Sort, in place, the rows of every hash that different rows share."""
-    number = np.concatenate([[0], np.cumsum(~same_hash)])  # of the hash, place by place
-    wrong = np.zeros(number[-1] + 1, dtype=bool)
-    wrong[number[1:][differs & same_hash]] = True
-    places = np.flatnonzero(wrong[number])
+    """Sort, in place, the rows of every hash that different rows share: those ``wrong`` has."""
+    bits = _row_bits(len(code))
+    hashes = np.unique(code[wrong] >> bits)
+    starts = np.searchsorted(code, hashes << bits)
+    ends = np.searchsorted(code, ((hashes + np.uint64(1)) << bits) - np.uint64(1), "right")
+    lengths = ends - starts
+    number = np.repeat(np.arange(len(hashes)), lengths)
+    places = np.arange(len(number)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     rows = order[places]
-    keys = [word[rows] for word in words]
-    order[places] = rows[np.lexsort([rows, *keys, number[places]])]
-    rows = order[places]
-    before = order[np.maximum(places - 1, 0)]
-    changed = np.zeros(len(places), dtype=bool)
-    for word in words:
-        changed |= word[rows] != word[before]
+    order[places] = rows[np.lexsort([rows, *words[rows].T, number])]
+    before = np.maximum(places - 1, 0)
+    changed = (words[order[places]] != words[order[before]]).any(axis=1)
     inside = places > 0
     differs[places[inside] - 1] = changed[inside]
 
 
-def _packed(columns: Sequence[NDArray[Any]]) -> tuple[Words, NDArray[np.uint64]]:
-    """Return the rows as exact words, (n,) each, and what to sort, (n,): hash and row number.
+def _packed(
+    columns: Sequence[NDArray[Any]],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the rows as exact words, (n, W), and what to sort, (n,): hash and row number.
 
     Columns are joined by mixed radix, as many as a double holds exactly, as products of chunks of
     rows with the radices.
     """
     n = len(columns[0])
-    pieces = _pieces(columns)
-    words = [np.empty(n, dtype=np.uint64) for _ in range(pieces[-1].word + 1)]
+    layout = _layout(columns)
+    words = np.empty((n, layout[-1][1].words[-1] + 1), dtype=np.uint64)
     code = np.empty(n, dtype=np.uint64)
     above = ~((np.uint64(1) << _row_bits(n)) - np.uint64(1))
 
     def pack(rows: slice) -> None:
-        joined: list[Any] = [np.uint64(0)] * len(words)
-        for piece in pieces:
-            joined[piece.word] = joined[piece.word] + piece.of(columns[piece.block][rows])
+        joined: list[Any] = [None] * words.shape[1]
+        for values, block in layout:
+            block.add(values[rows], joined)
         mixed = np.zeros(rows.stop - rows.start, dtype=np.uint64)
-        for word, values in zip(words, joined, strict=True):
-            word[rows] = values
-            mixed ^= values
+        for word, piece in enumerate(joined):
+            words[rows, word] = piece
+            mixed ^= piece
             mixed *= _MIX[0]
             mixed ^= mixed >> np.uint64(32)
             mixed *= _MIX[1]
@@ -178,52 +188,58 @@ def _in_chunks(function: Callable[[slice], None], n: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """Columns of a block that go into the same word."""
+class _Block:
+    """How a block of columns goes into the words, in pieces of neighbouring columns."""
 
-    block: int
-    columns: slice
-    word: int
-    factor: np.uint64  # what the word holds already
-    low: int  # the block's least value
-    radix: NDArray[Any]  # (c,)
+    low: int  # the least value
+    words: list[int]  # (p,) of the pieces
+    factors: list[np.uint64]  # (p,): what their words hold already
+    radix: NDArray[Any] | None  # (c, p), 0 outside of a piece; None for one column of any span
 
-    def of(self, rows: NDArray[Any]) -> NDArray[np.uint64]:
-        """Return what these columns of ``rows`` (n, ...) add to the word, (n,)."""
-        values = rows[:, self.columns]
-        if self.low:
-            values = values.astype(np.int64) - self.low
-        joined = values.astype(self.radix.dtype) @ self.radix
-        result: NDArray[np.uint64] = joined.astype(np.uint64)
-        result *= self.factor
-        return result
+    def add(self, rows: NDArray[Any], joined: list[Any]) -> None:
+        """Add the columns of ``rows`` (n, c) to the words, each (n,) or None so far."""
+        if self.radix is None:
+            value = rows[:, 0].astype(np.uint64)  # negative ones wrap, and come back
+            pieces = [value - np.uint64(self.low % 2**64)] if self.low else [value]
+        else:
+            values = rows.astype(self.radix.dtype)
+            if self.low:
+                values -= self.low
+            pieces = list((values @ self.radix).T.astype(np.uint64))
+        for word, factor, piece in zip(self.words, self.factors, pieces, strict=True):
+            if factor != 1:
+                piece *= factor
+            joined[word] = piece if joined[word] is None else joined[word] + piece
 
 
-def _pieces(columns: Sequence[NDArray[Any]]) -> list[_Piece]:
+def _layout(columns: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], _Block]]:
     """Lay the columns out in words of 64 bits, in pieces that are exact as floats."""
-    pieces = []
+    blocks: list[tuple[NDArray[Any], _Block]] = []
     word, used = 0, 1
-    for number, block in enumerate(columns):
-        low = int(block.min()) if block.size else 0
-        span = int(block.max()) - low + 1 if block.size else 1
-        if span > _EXACT:
-            raise ValueError(f"rows hold values {span:,} apart, at most 2^53 can be folded")
-        column = 0
-        while column < block.shape[1]:
-            if used * span >= 2**64:
-                word, used = word + 1, 1
-            radices: list[int] = []
-            inside = 1
-            while column + len(radices) < block.shape[1]:
-                if inside * span > _EXACT or used * inside * span >= 2**64:
-                    break
-                radices.append(inside)
-                inside *= span
-            # Single precision is twice as fast, and exact for small numbers: clicks, mostly.
-            dtype = np.float32 if inside <= _EXACT_SINGLE else np.float64
-            chosen = slice(column, column + len(radices))
-            radix = np.array(radices, dtype)
-            pieces.append(_Piece(number, chosen, word, np.uint64(used), low, radix))
-            column += len(radices)
-            used *= inside
-    return pieces
+    for columns_of in columns:
+        low = int(columns_of.min()) if columns_of.size else 0
+        span = int(columns_of.max()) - low + 1 if columns_of.size else 1
+        exact = columns_of.shape[1] > 1 and abs(low) + span <= _EXACT
+        # Values that are no exact floats go column by column, as they are.
+        for block in [columns_of] if exact else np.split(columns_of, columns_of.shape[1], axis=1):
+            words, factors, radices = [], [], []
+            column = 0
+            while column < block.shape[1]:
+                if used * span > 2**64 or used == 2**64:
+                    word, used = word + 1, 1
+                radix, inside = np.zeros(block.shape[1]), 1
+                while column < block.shape[1]:
+                    if inside > 1 and (inside * span > _EXACT or used * inside * span > 2**64):
+                        break
+                    radix[column] = inside
+                    inside *= span
+                    column += 1
+                words.append(word)
+                factors.append(np.uint64(used))
+                radices.append(radix)
+                used *= inside
+            matrix = np.stack(radices, axis=1) if exact else None
+            if matrix is not None and abs(low) + matrix.max() * span <= _EXACT_SINGLE:
+                matrix = matrix.astype(np.float32)  # twice as fast: clicks, mostly
+            blocks.append((block, _Block(low, words, factors, matrix)))
+    return blocks

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import checks
 from .files import replaced
-from .folding import fold_rows
+from .folding import fold_rows, gathered
 
 if TYPE_CHECKING:
     from .world import World
@@ -118,7 +118,8 @@ class ClickLog:
             if array is None:
                 object.__setattr__(log, name, None)
             else:
-                log._freeze(name, array[index])
+                chosen = array[index] if isinstance(index, slice) else gathered(array, index)
+                log._freeze(name, chosen)
         object.__setattr__(log, "weight", None)
         if weight is not None:
             log._freeze("weight", weight)
@@ -155,9 +156,10 @@ class ClickLog:
         The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
         a sort of one 64-bit word a row (see ``folding``).
         """
-        words = [] if self.log_propensity is None else [self.log_propensity.view(np.uint64)]
-        columns = [self.query[:, None], self.clicks, self.ranking]
-        first, weight = fold_rows(columns, self.weight, words)
+        columns = [self.query[:, None], self.ranking, self.clicks]  # few bits last: they fill up
+        if self.log_propensity is not None:
+            columns.append(self.log_propensity.view(np.uint64)[:, None])
+        first, weight = fold_rows(columns, self.weight)
         return self._rows(first, weight)
 
     def save(self, path: str | os.PathLike[str]) -> None:

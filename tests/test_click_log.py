@@ -366,9 +366,24 @@ def test_rows_whose_hashes_collide_stay_apart(monkeypatch, mix):
     assert len(found) == len(numbers)
 
 
-def test_values_too_far_apart_to_be_folded_are_an_error():
-    with pytest.raises(ValueError, match=r"at most 2\^53"):
-        fold_rows([np.array([[0], [2**60]])])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_values_of_any_span_are_folded_exactly(dtype):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    rows = np.array([[low, 1], [high, 1], [high - 1, 1], [high, 0], [low, 1], [high, 1]], dtype)
+    columns = [rows, np.zeros((6, 1), dtype), rows[:, ::-1]]
+    first, weight = fold_rows(columns)
+    assert (first.tolist(), weight.tolist()) == ([0, 1, 2, 3], [2.0, 2.0, 1.0, 1.0])
+
+
+def test_many_rows_are_folded_and_gathered_in_parts(monkeypatch):
+    log = random_log(n=500)
+    whole, index = log.compress(), np.random.default_rng(0).permutation(500)[:300]
+    few = log[index]
+    monkeypatch.setattr(folding, "_MANY", 10)
+    monkeypatch.setattr(folding, "_CHUNK", 7)
+    for one, other in ((whole, log.compress()), (few, log[index])):
+        for name in ("query", "ranking", "clicks", "log_propensity", "weight"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_rows_are_chosen_by_a_slice_a_mask_or_indices():

@@ -15,7 +15,15 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels import cells, chain_fit, quasi_newton, registry
+from clickgym.clickmodels import (
+    cell_tables,
+    cells,
+    chain_fit,
+    pair_cells,
+    quasi_newton,
+    registry,
+    slot_places,
+)
 from clickgym.clickmodels.base import all_clicks
 from clickgym.clickmodels.continuation import ByRank, ByRelevance, Satisfying
 from clickgym.clickmodels.examined import _EXAMINATION_SD, ExaminedObjective, LinearExamination
@@ -322,13 +330,18 @@ def counted(log, n_docs, number):
     return +clicks, +skips
 
 
-@pytest.mark.parametrize("dense", [0, 1 << 25], ids=["sorted", "dense"])
+@pytest.mark.parametrize("way", ["sorted", "slot by slot", "table", "table in parts"])
 @pytest.mark.parametrize("kind", CELLS)
-def test_folded_counts_are_those_of_a_loop(monkeypatch, kind, dense):
-    monkeypatch.setattr(cells, "_DENSE", dense)
+def test_folded_counts_are_those_of_a_loop(monkeypatch, kind, way):
+    if way == "table in parts":
+        monkeypatch.setattr(cell_tables, "_PART", 40)
+        monkeypatch.setattr(cell_tables, "_CHUNK", 17)
+    elif way != "table":
+        monkeypatch.setattr(cell_tables, "_DENSE", 0)
+        monkeypatch.setattr(slot_places, "_DENSE", 0 if way == "sorted" else 1 << 25)
     world, log = small_world(short=True), simulated(150, short=True, weighted=True)
     function, number = CELLS[kind]
-    fold = cells.PairCellFold(log[log.weight > 0], world, function)
+    fold = pair_cells.PairCellFold(log[log.weight > 0], world, function)
     counts = fold.whole
     keys = list(zip(fold.pairs[counts.pair], fold.cells[counts.cell], strict=True))
     clicks = Counter(dict(zip(keys, counts.clicks, strict=True)))
@@ -366,7 +379,7 @@ def examined_objective(kind):
     """The objective of a small log with one logit a cell (PBM), a design (ARM) or a GRU (CACM)."""
     world, log = small_world(short=True), simulated(80, short=True, weighted=True)
     number = cells.rank_cells if kind == "free" else cells.prefix_cells
-    fold = cells.PairCellFold(log, world, number)
+    fold = pair_cells.PairCellFold(log, world, number)
     shape = len(fold.pairs), len(fold.cells)
     if kind == "GRU":
         with seeded(0):
