@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from .cells import sums
 from .chain_fit import ChainCounts, FittedChain
 from .continuation import ByRank, Continuation, Satisfying
 from .prior import BetaPrior
@@ -25,11 +24,7 @@ def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> Fitt
     the two agree where nothing stands below a last click.
     """
     n_pairs = len(counts.clicked)
-    tails = counts.tails
-    without = tails.reach[0]  # tails without a click: whole pages
-    pairs = np.concatenate([tails.below[start : start + without] for start in tails.bounds[:-1]])
-    weight = np.tile(tails.weight[:without], len(tails.bounds) - 1)
-    skipped = counts.skipped + sums(pairs, weight, n_pairs + 1)[:-1]
+    skipped = counts.skipped + counts.tails.without_clicks(n_pairs)
     attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped, _CYCLES)
     logits = _posterior(counts.clicked, skipped, attractive)
     stopped = counts.clicked_cells - counts.went_on

@@ -2,18 +2,12 @@
 
 Up to its last click a page hides nothing: every document was examined, and reading went on each
 time. Those parts of the likelihood fold into counts. Only the tail after the last click (or the
-whole page without one) needs a recursion: with g₀ and g₁ the probabilities that reading goes on
-after a skip and after a click, and B_k that of no click from rank k on once it is examined,
-
-    B_k = (1 - a_k) (1 - g₀ + g₀ B_{k+1}),   B = 1 beyond the page's end,
-
-the tail has probability ``1 - g₁ + g₁ B`` of the rank below the last click, or ``B_1`` without one.
+whole page without one) needs a recursion: see ``chain_tails``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,47 +15,16 @@ from scipy.special import expit
 
 from ..data import ClickLog, World
 from ..data.folding import group_rows
-from .cells import row_weights, sums
+from .cells import row_weights
+from .chain_tails import TINY, Tails, TailTerms, tail_terms
 from .continuation import Continuation
 from .logistic import logistic
 from .placed import Placed
 from .prior import BetaPrior
 from .quasi_newton import search
 
-_TINY = 1e-100  # its reciprocal times any weight is still finite
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Tails:
-    """The m distinct ends of pages, in rising order of their last click.
-
-    ``last`` (m,) is the slot of the last click or -1 and ``weight`` (m,) the pages. ``below`` (T,)
-    are the pairs below the last click, P on empty slots: first those in slot 0 of all pages that
-    have it below their last click (those without a click), then those in slot 1, and so on; slot
-    k has the first ``reach[k]`` pages. ``stop`` (m,) is the click cell of the last click; pages
-    without one have 0 there.
-    """
-
-    last: Integers
-    weight: Floats
-    below: Integers
-    reach: Integers  # (K + 1,): reach[k] pages have their last click above slot k
-    bounds: Integers  # (K + 1,): where the pairs of slot k begin in ``below``
-    stop: Integers
-
-    @classmethod
-    def of(cls, pages: Integers, last: Integers, stop: Integers, weight: Floats) -> Tails:
-        """Fold pages (K, m) of pairs, in rising order of ``last``; those without weight go."""
-        kept = weight > 0
-        if not kept.all():
-            pages, last, stop, weight = pages[:, kept], last[kept], stop[kept], weight[kept]
-        reach = np.searchsorted(last, np.arange(len(pages) + 1))
-        below = [pages[slot, : reach[slot]] for slot in range(len(pages))]
-        bounds = np.concatenate([[0], np.cumsum(reach[:-1])])
-        return cls(last, weight, np.concatenate(below), reach, bounds, stop)
 
 
 @dataclass(frozen=True)
@@ -82,7 +45,8 @@ class ChainCounts:
         """Return which of the pairs have a count, (P,)."""
         present = np.zeros(n_pairs + 1, dtype=bool)
         present[:-1] = (self.clicked > 0) | (self.skipped > 0)
-        present[self.tails.below] = True
+        for group in self.tails.groups:
+            present[group.below] = True
         return present[:-1]
 
 
@@ -101,13 +65,18 @@ class ChainFold:
 
     def __init__(self, log: ClickLog, world: World, cells: str) -> None:
         slots, ranks = log.slots, np.arange(log.slots)
-        shown = log.ranking >= 0
-        pair = log.query[:, None].astype(np.int64) * world.n_docs + log.ranking
-        present = np.zeros(world.n_queries * world.n_docs, dtype=bool)
-        present[pair[shown]] = True
-        self.pairs = np.flatnonzero(present)
-        place = np.append(np.cumsum(present) - 1, len(self.pairs))
-        place = place[np.where(shown, pair, -1)]
+        size = world.n_queries * world.n_docs
+        integer = np.int32 if size < 2**31 else np.int64
+        pair = log.query[:, None].astype(integer) * integer(world.n_docs) + log.ranking
+        empty = log.ranking < 0
+        if empty.any():
+            pair[empty] = size
+        present = np.zeros(size + 1, dtype=bool)
+        present[pair] = True
+        self.pairs = np.flatnonzero(present[:-1])
+        number = (np.cumsum(present) - 1).astype(integer)
+        number[-1] = len(self.pairs)  # of empty slots
+        place = number.take(pair)
         last = slots - 1 - log.clicks[:, ::-1].argmax(axis=1)
         last[~log.clicks.any(axis=1)] = -1
         self.n_cells = len(self.pairs) if cells == "pair" else slots
@@ -141,16 +110,6 @@ class ChainFold:
             )
             for clicked, skipped, cells, went_on, pages in zip(*counted, strict=True)
         ]  # fmt: skip
-
-
-class TailTerms(NamedTuple):
-    """P(tail), (m,), the derivatives of the tails' log-likelihood, and sums of w / P(tail)."""
-
-    probability: Floats
-    by_attractive: Floats  # (P,)
-    by_skip: float
-    by_click: Floats  # (C,)
-    stops: Floats  # (C,), over the tails that begin at a last click
 
 
 @dataclass(frozen=True)
@@ -204,11 +163,11 @@ class ChainObjective:
         a = values.p
         skip, click = self.continuation.values(a, theta)
         tail = self._tails_at(point, a)
-        skip, click = max(skip, _TINY), np.maximum(click, _TINY)
+        skip, click = max(skip, TINY), np.maximum(click, TINY)
         likelihood = (
             counts.clicked @ values.log_p + counts.skipped @ values.log_not_p
             + counts.skips * np.log(skip) + counts.went_on @ np.log(click)
-            + counts.tails.weight @ np.log(tail.probability)
+            + tail.log_likelihood
         )  # fmt: skip
         by_a, by_theta = self.continuation.pull_back(
             a, theta, tail.by_skip + counts.skips / skip, tail.by_click + counts.went_on / click
@@ -222,47 +181,11 @@ class ChainObjective:
         return float(value), np.concatenate([by_logits, by_prior - by_theta])
 
     def _tails_at(self, point: Floats, a: Floats) -> TailTerms:
-        """Return ``_tails``; the latest are kept, since rounds end and begin at the same point."""
+        """Return what the tails say; the latest is kept, since a round begins where one ended."""
         if self._terms is None or self._at is None or not np.array_equal(point, self._at):
             skip, click = self.continuation.values(a, point[self.n_pairs :])
-            self._terms, self._at = self._tails(a, skip, click), point.copy()
+            self._terms, self._at = tail_terms(self.counts.tails, a, skip, click), point.copy()
         return self._terms
-
-    def _tails(self, a: Floats, skip: float, click: Floats) -> TailTerms:
-        """Return the tails' probabilities and the derivatives of their log-likelihood."""
-        tails = self.counts.tails
-        reach, bounds = tails.reach, tails.bounds
-        slots = len(reach) - 1
-        unclicked = np.append(1.0 - a, 1.0).take(tails.below)
-        rest = np.empty(len(tails.below))  # 1 - g₀ + g₀ B of the next slot, slot by slot
-        none = np.ones(len(tails.last))  # B of the current slot; in the end, below the last click
-        for slot in range(slots - 1, -1, -1):
-            part, reached = slice(bounds[slot], bounds[slot + 1]), none[: reach[slot]]
-            if slot < slots - 1 and skip != 1.0:
-                reached *= skip
-                reached += 1.0 - skip
-            rest[part] = reached
-            reached *= unclicked[part]
-        start = reach[0]
-        ends, stop = tails.stop[start:], click[tails.stop[start:]]
-        more = 1.0 - none[start:]  # P(a further click | reading went on)
-        probability = none.copy()
-        probability[start:] = 1.0 - stop * more
-        np.maximum(probability, _TINY, out=probability)
-        flow = tails.weight / probability  # derivative by B, of the current slot for those above
-        stops = sums(ends, flow[start:], len(click))
-        by_click = -sums(ends, flow[start:] * more, len(click))
-        flow[start:] *= stop
-        by_value, by_skip = np.empty(len(tails.below)), 0.0
-        for slot in range(slots):
-            part, reached = slice(bounds[slot], bounds[slot + 1]), flow[: reach[slot]]
-            np.multiply(reached, rest[part], out=by_value[part])
-            reached *= unclicked[part]
-            if slot < slots - 1 and skip != 1.0:
-                by_skip += float(reached @ rest[part] - reached.sum())  # g₀ times the derivative
-                reached *= skip
-        by_a = -sums(tails.below, by_value, self.n_pairs + 1)[:-1]
-        return TailTerms(probability, by_a, by_skip / max(skip, _TINY), by_click, stops)
 
     def learn(self, point: Floats) -> float:
         """Learn the priors from expected examinations and satisfactions."""
