@@ -4,7 +4,7 @@
 
 The embedded world (1,000 queries; `--docs` candidates a query), the DBN user, the ε-oracle at
 T = 0.1. For each number of impressions, in a process of its own so that its peak memory is its own:
-the log is made, compressed (`ClickLog.compress`, best of three), and PBM, UBM and DBN are fitted to
+the log is made, compressed (`ClickLog.compress`, best of five), and PBM, UBM and DBN are fitted to
 the compressed log (best of three); NCM makes one pass over a tenth of its distinct rows, and the
 seconds of a whole pass follow (NCM without early stopping costs as much as its distinct rows).
 "growth" is the exponent by which seconds grow with distinct rows, from each line to the next.
@@ -52,7 +52,7 @@ def grown(impressions: int, docs: int, ncm: bool) -> dict[str, float]:
     policy = policies.logging_policy("epsilon-oracle", world, SLOTS)
     log = envs.collect(world, user, policy, impressions, seed=0)
     line: dict[str, float] = {"impressions": impressions}
-    line["compress"] = best(log.compress)
+    line["compress"] = best(log.compress, 5)
     folded = log.compress()
     del log
     line["rows"] = len(folded)
