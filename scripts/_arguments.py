@@ -45,11 +45,12 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
             more["action"] = argparse.BooleanOptionalAction
         elif isinstance(default, list):
             more |= {"nargs": "+", "type": type(default[0])}
-        elif default is None:  # not given; the help says what happens then
+        elif default is None:
             (more["type"],) = {*get_args(hints[field.name])} - {NoneType}
-            default = argparse.SUPPRESS
         else:
             more["type"] = type(default)
+        if default in (None, "", [""]):  # not given: the help itself says what happens then
+            default = argparse.SUPPRESS
         text = field.metadata["help"].replace("%", "%%")  # argparse fills in "%(default)s"
         parser.add_argument(flag, default=default, help=text, **more)
     return settings(**vars(parser.parse_args(arguments)))

@@ -25,10 +25,10 @@ class ProtocolRun:
     """Fit click models to logs of every kind, judge them in and out of distribution."""
 
     preset: str = option(
-        "", "what to run; empty: quick, or paper where only candidates are to be fitted",
-        positional=True, choices=("", *studies.PRESETS),
+        "", "what to run; by default quick, or paper where only candidates are to be fitted",
+        positional=True, choices=tuple(studies.PRESETS),
     )  # fmt: skip
-    user: list[str] = option([""], "true users; empty: the preset's, as in all that follows")
+    user: list[str] = option([""], "true users; by default the preset's, as in all that follows")
     logging: list[str] = option([""], "rankers whose stochastic variants log")
     models: list[str] = option([""], "click models; oracle: the user itself")
     candidate: list[str] = option(
@@ -38,7 +38,7 @@ class ProtocolRun:
     seeds: int | None = option(
         None, "seeds; each draws logs and an initialisation; fewer are a prefix"
     )
-    parameters: str = option("", "kind of parameters", choices=("", "table", "embedding"))
+    parameters: str = option("", "kind of parameters", choices=("table", "embedding"))
     world: str = option("", "LETOR file instead of the synthetic world")
     queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's")
     docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
@@ -56,7 +56,7 @@ class ProtocolRun:
     scheduler: str = option("", "Dask cluster that computes instead, as tcp://host:port")
     retry_failed: bool = option(False, "try again what failed before")
     out: str = option("", "folder for results; finished cells there are not computed again; "
-                      "empty: protocol-PRESET")  # fmt: skip
+                      "by default protocol-PRESET")  # fmt: skip
 
     def study(self) -> tuple[str, studies.Protocol]:
         """Return the preset's name and what to compute."""
