@@ -82,11 +82,6 @@ class ProtocolRun:
             changed["optimise"] = False
         return preset, dataclasses.replace(known, world=world, candidates=candidates, **changed)
 
-    def said(self) -> dict[str, Any]:
-        """Return the options for people: without those that were left to the preset."""
-        given = dataclasses.asdict(self)
-        return {name: value for name, value in given.items() if value not in (None, "", [""], -1)}
-
 
 def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
     """Compute what is missing and save the rows; return them, how many cells failed, and where."""
@@ -133,7 +128,7 @@ def report(rows: list[dict[str, Any]], settings: ProtocolRun, out: Path) -> Path
     from rich.console import Console
 
     preset, study = settings.study()
-    page = studies.write_report(rows, out, {"preset": preset, **settings.said()})
+    page = studies.write_report(rows, out, {"preset": preset, **study.said()})
     if preset == SHIFT:
         console = Console(width=None if Console().is_terminal else 120)
         for user in study.users:
