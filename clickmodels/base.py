@@ -17,7 +17,7 @@ from . import registry
 
 RANK, CONDITIONAL, GENERATIVE = "rank", "conditional", "generative"
 PREFIX_SLOTS = 14  # 2**13 prefixes a page are the most that the default click_probs enumerates
-_PREFIX_ROWS = 1 << 19  # rows of (page, prefix) held at once
+_PREFIX_ROWS = 1 << 14  # rows of (page, prefix) held at once: they stay in the cache
 
 Pages = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -69,7 +69,10 @@ class ClickModel:
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
     ) -> NDArray[np.float64]:
         """Return P(C_k = 1 | c_1 .. c_{k-1}), (n, K); 0 after a prefix of probability zero."""
-        raise NotCapable(f"{type(self).__name__} does not define conditional_click_probs()")
+        raise NotCapable(
+            f"{type(self).__name__} does not define conditional_click_probs(); a model that only "
+            'ranks says so: capabilities = frozenset({"rank"})'
+        )
 
     @classmethod
     def fit(cls, log: ClickLog, world: World, *args: Any, **settings: Any) -> ClickModel:
@@ -181,12 +184,13 @@ class ClickModel:
         self, prefixes: NDArray[np.bool_], query: NDArray[np.int64], ranking: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         n, slots = ranking.shape
-        clicks = np.tile(prefixes, (n, 1)) & (np.repeat(ranking, len(prefixes), axis=0) >= 0)
-        probs = self.conditional_click_probs(
-            np.repeat(query, len(prefixes)), np.repeat(ranking, len(prefixes), axis=0), clicks
-        ).reshape(n, len(prefixes), slots)
-        outcome = np.where(prefixes, probs, 1.0 - probs)[:, :, : slots - 1]
-        weight = outcome.prod(axis=2)
+        pages = np.repeat(ranking, len(prefixes), axis=0)
+        clicks = np.tile(prefixes, (n, 1)) & (pages >= 0)
+        probs = self.conditional_click_probs(np.repeat(query, len(prefixes)), pages, clicks)
+        probs = probs.reshape(n, len(prefixes), slots)
+        weight = np.ones((n, len(prefixes)))
+        for slot in range(slots - 1):
+            weight *= np.abs(probs[:, :, slot] - ~prefixes[:, slot])  # P(what the prefix says)
         return np.einsum("np,npk->nk", weight, probs)
 
     def estimate_click_probs(
@@ -231,10 +235,12 @@ class ClickModel:
     ) -> NDArray[np.float64] | None:
         """Return a cheap approximation of ``score_columns``, or None where there is none.
 
-        A model whose scores are expensive may have one: a search then scores only the rankings
-        that look best by it.
+        Where scores are expensive, a search scores only the rankings that look best by it, and
+        some others. Here the clicks of a page as long as there is none: one call of
+        ``conditional_click_probs``, which knows documents and ranks, but not what a click changes.
         """
-        return None
+        nothing = np.zeros(columns.T.shape, dtype=bool)
+        return self.conditional_click_probs(query, columns.T, nothing).sum(axis=1)
 
     # Checks, saving and sharing
 

@@ -19,6 +19,7 @@ _EXPENSIVE_BUDGET = 2_000
 _TOTAL = 500  # budgets: what all queries together may take
 _EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
 _SCREENED_MOVES = 8  # the same where a rough score chooses them
+_OTHER_MOVES = 4  # and any others, where that score is the default one
 _MOST_ROUNDS = 200
 
 Rows = NDArray[np.int64]
@@ -165,19 +166,18 @@ class Search:
         return self._keep_best(place, ranking, values)
 
     def _worth_scoring(self, place: Rows, ranking: NDArray[np.int64]) -> Rows:
-        """Return the few rows of each place with the best rough scores, or any without those."""
+        """Return the few rows of each place with the best rough scores, and some others."""
         rough = [
             self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)
         ]
         known = [part for part in rough if part is not None]
-        if known:
-            key, most = -np.concatenate(known), _SCREENED_MOVES
-        else:
-            key, most = self.rng.random(len(place)), _EXPENSIVE_MOVES
-        order = np.lexsort((key, place))
-        starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-        rank = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
-        return order[rank < most]
+        if not known:
+            return _first(place, self.rng.random(len(place)), _EXPENSIVE_MOVES)
+        best = _first(place, -np.concatenate(known), _SCREENED_MOVES)
+        if type(self.model).rough_columns is not ClickModel.rough_columns:
+            return best
+        others = _first(place, self.rng.random(len(place)), _OTHER_MOVES)
+        return np.union1d(best, others)
 
     def _exchanges(
         self, places: Rows, pages: NDArray[np.int64]
@@ -195,6 +195,14 @@ class Search:
             moved[:, slot] = document[filled]
             offers.append((row[filled], moved))
         return offers
+
+
+def _first(place: Rows, key: NDArray[np.float64], most: int) -> Rows:
+    """Return the rows of each place with the lowest keys, ``most`` of them."""
+    order = np.lexsort((key, place))
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    rank = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
+    return order[rank < most]
 
 
 def _chunks(query: Rows, ranking: NDArray[np.int64]) -> Iterator[tuple[Rows, NDArray[np.int64]]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypeVar, get_type_hints
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 Settings = TypeVar("Settings")
 
@@ -44,8 +45,12 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
             more["action"] = argparse.BooleanOptionalAction
         elif isinstance(default, list):
             more |= {"nargs": "+", "type": type(default[0])}
+        elif default is None:
+            (more["type"],) = {*get_args(hints[field.name])} - {NoneType}
         else:
-            more["type"] = str if default is None else type(default)
+            more["type"] = type(default)
+        if default in (None, "", [""]):  # not given: the help itself says what happens then
+            default = argparse.SUPPRESS
         text = field.metadata["help"].replace("%", "%%")  # argparse fills in "%(default)s"
         parser.add_argument(flag, default=default, help=text, **more)
     return settings(**vars(parser.parse_args(arguments)))

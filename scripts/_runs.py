@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,16 @@ def environment(
 ) -> envs.RankingVectorEnv:
     """Return the environment of a click model or user."""
     return envs.RankingVectorEnv(1, click_model=model, world=world, slots=slots)
+
+
+def require_writable(out: Path) -> None:
+    """Make the folder; an error that names it where nothing can be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise OSError(f"--out {out} cannot be written: {error.strerror}") from error
 
 
 def tell_if_replaced(out: Path, settings: Any) -> None:

@@ -15,6 +15,8 @@ from clickgym.data.files import replaced
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._inputs import real_logs, saved_log, world_from
 
+PICTURE = "perplexity.png"
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -128,10 +130,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 temporary.write_text(table.to_markdown() + "\n")
     for name, model in judged.models.items():
         model.save(out / f"{name}.safetensors")
-    draw(judged, test, out / "perplexity.png")
+    draw(judged, test, out / PICTURE)
+    page = studies.write_log_report(
+        judged, out, dataclasses.asdict(settings), {PICTURE: "Perplexity by rank"}
+    )
     with replaced(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     print(f"models, tables and picture: {out}")
+    print(f"open {page}")
     return 0
 
 

@@ -14,7 +14,10 @@ from typing import Any
 from clickgym import studies
 from clickgym.data.files import replaced
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import tell_if_replaced
+from clickgym.scripts._runs import require_writable, tell_if_replaced
+
+SHIFT = "strong-shift"
+NUMBERS = ("seeds", "impressions", "slots", "test_pages")
 
 
 @dataclass(frozen=True)
@@ -22,33 +25,38 @@ class ProtocolRun:
     """Fit click models to logs of every kind, judge them in and out of distribution."""
 
     preset: str = option(
-        "", "what to run; empty: quick, or paper where only candidates are to be fitted",
-        positional=True, choices=("", *studies.PRESETS),
+        "", "what to run; by default quick, or paper where only candidates are to be fitted",
+        positional=True, choices=tuple(studies.PRESETS),
     )  # fmt: skip
-    user: list[str] = option([""], "true users; empty: the preset's, as in all that follows")
+    user: list[str] = option([""], "true users; by default the preset's, as in all that follows")
     logging: list[str] = option([""], "rankers whose stochastic variants log")
     models: list[str] = option([""], "click models; oracle: the user itself")
     candidate: list[str] = option(
         [""], "click models of your own as module:Class, of the working directory too; without "
         "--models, they join the results that come with the package",
     )  # fmt: skip
-    seeds: int = option(0, "seeds; each draws logs and an initialisation; fewer are a prefix")
-    parameters: str = option("", "kind of parameters", choices=("", "table", "embedding"))
+    seeds: int | None = option(
+        None, "seeds; each draws logs and an initialisation; fewer are a prefix"
+    )
+    parameters: str = option("", "kind of parameters", choices=("table", "embedding"))
     world: str = option("", "LETOR file instead of the synthetic world")
     queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's")
     docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
     world_seed: int = option(0, "seed of what is drawn of the world")
-    impressions: int = option(0, "impressions of a log; 80% to fit")
-    slots: int = option(0, "documents a page")
-    test_pages: int = option(0, "pages of each test policy")
+    impressions: int | None = option(None, "impressions of a log; 80% to fit")
+    slots: int | None = option(None, "documents a page")
+    test_pages: int | None = option(None, "pages of each test policy")
     policies: bool = option(
         True, "what the models' policies are worth, where the preset asks; can be added later"
+    )
+    shift: bool = option(
+        True, "tables 3 and 4 too: the strong shift of section 6.1, where its users are asked for"
     )
     jobs: int = option(2, "processes")
     scheduler: str = option("", "Dask cluster that computes instead, as tcp://host:port")
     retry_failed: bool = option(False, "try again what failed before")
     out: str = option("", "folder for results; finished cells there are not computed again; "
-                      "empty: protocol-PRESET")  # fmt: skip
+                      "by default protocol-PRESET")  # fmt: skip
 
     def study(self) -> tuple[str, studies.Protocol]:
         """Return the preset's name and what to compute."""
@@ -59,8 +67,7 @@ class ProtocolRun:
         given: dict[str, Any] = {
             name: tuple(dict.fromkeys(filter(None, values))) for name, values in lists.items()
         }
-        for name in ("seeds", "parameters", "impressions", "slots", "test_pages"):
-            given[name] = getattr(self, name)
+        given["parameters"] = self.parameters
         every = 0 if self.world else known.world.n_queries  # all of a file
         world = studies.WorldSetting.of(
             self.world,
@@ -69,6 +76,8 @@ class ProtocolRun:
             self.world_seed,
         )
         changed = {name: value for name, value in given.items() if value}
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        changed |= {name: value for name, value in numbers.items() if value is not None}
         if not self.policies:
             changed["optimise"] = False
         return preset, dataclasses.replace(known, world=world, candidates=candidates, **changed)
@@ -79,39 +88,52 @@ def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
     preset, study = settings.study()
     study.check(settings.jobs)
     out = Path(settings.out or f"protocol-{preset}")
-    known = []
-    if study.candidates and not any(settings.models):
-        known = studies.shipped_rows(study)
+    require_writable(out)
+    tell_if_replaced(out, settings)
+    join = bool(study.candidates) and not any(settings.models)
+    rows, failed, study = compute(settings, study, join, out / "rows.parquet")
+    shift = studies.shift_of(study) if settings.shift and preset != SHIFT else None
+    if shift is not None:
+        more, lost, _ = compute(settings, shift, join, out / f"{SHIFT}.parquet")
+        rows, failed = [*rows, *more], failed + lost
+    with replaced(out / "settings.json") as temporary:
+        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    return rows, failed, out
+
+
+def compute(
+    settings: ProtocolRun, study: studies.Protocol, join: bool, path: Path
+) -> tuple[list[dict[str, Any]], int, studies.Protocol]:
+    """Compute what is missing of a study and save its rows to ``path``.
+
+    Where candidates ``join`` results that come with the package, nothing else is computed. Return
+    the rows, how many cells failed, and what was computed.
+    """
+    known = studies.shipped_rows(study) if join else []
     if known:
         seeds = max(row["seed"] for row in known) + 1
         study = dataclasses.replace(study, models=(), seeds=seeds)
         print(f"{len(known)} results of other models come with the package", file=sys.stderr)
-    tell_if_replaced(out, settings)
     found = studies.protocol(
-        out, study, settings.jobs, settings.retry_failed, settings.scheduler
+        path.parent, study, settings.jobs, settings.retry_failed, settings.scheduler
     )
     wanted = len(study.users) * len(study.loggings) * len(study.sources) * study.seeds
     rows = [*known, *found]
-    studies.save_rows(rows, out / "rows.parquet")
-    with replaced(out / "settings.json") as temporary:
-        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
-    return rows, wanted - len(found), out
+    studies.save_rows(rows, path)
+    return rows, wanted - len(found), study
 
 
 def report(rows: list[dict[str, Any]], settings: ProtocolRun, out: Path) -> Path:
-    """Write what the rows say, as tables or as the whole report; return the file to open."""
+    """Write what the rows say, and print tables 3 and 4 where they are all; return the page."""
     from rich.console import Console
 
     preset, study = settings.study()
-    if "reversed" not in study.tests:
-        return studies.write_report(rows, out, {"preset": preset, **dataclasses.asdict(settings)})
-    console = Console(width=None if Console().is_terminal else 120)
-    tables = [studies.shift_table(rows, user) for user in study.users]
-    for table in tables:
-        console.print(table)
-    with replaced(out / "tables.md") as temporary:
-        temporary.write_text("\n".join(table.to_markdown() for table in tables) + "\n")
-    return out / "tables.md"
+    page = studies.write_report(rows, out, {"preset": preset, **study.said()})
+    if preset == SHIFT:
+        console = Console(width=None if Console().is_terminal else 120)
+        for user in study.users:
+            console.print(studies.shift_table(rows, user))
+    return page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

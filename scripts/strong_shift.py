@@ -23,7 +23,7 @@ class Shift:
     impressions: int = option(100_000, "impressions of a log; 80% to fit")
     parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
     jobs: int = option(1, "processes")
-    out: str = option("strong-shift", "folder for tables")
+    out: str = option("strong-shift", "folder for tables; finished cells there are kept")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for user in settings.user:
         table = studies.strong_shift(
             user, settings.models, settings.seeds, None, settings.impressions,
-            settings.parameters, settings.jobs,
+            settings.parameters, settings.jobs, out,
         )  # fmt: skip
         Console(width=None if Console().is_terminal else 130).print(table)
         table.save(out / f"{user}.parquet")

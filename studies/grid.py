@@ -154,7 +154,7 @@ def read_cell(path: Path) -> Result | None:
 def _compute(function: Callable[[Any], Result], cell: Cell, key: str) -> tuple[str, str, bool]:
     """Compute one cell; return its key, the text of its record, and whether it failed."""
     start = time.perf_counter()
-    record: dict[str, Any] = {"settings": dataclasses.asdict(cell)}
+    record: dict[str, Any] = {"settings": _content(cell)}
     try:
         result = with_one_thread(function, (cell,))
         seconds = round(time.perf_counter() - start, 3)

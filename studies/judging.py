@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,11 @@ PERPLEXITY_RANKS = (1, 2, 5, 10)
 GRADED_DEPTHS = (1, 3, 5, 10)
 REFERENCE = "ARM-NC"
 NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
+
+
+def click_models(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or an oracle."""
+    return tuple(n for n in names if n not in (*NAIVE, REFERENCE) and not n.endswith("oracle"))
 
 
 @dataclass(frozen=True)
@@ -137,18 +142,49 @@ def _cell(
 
 
 def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
-    names = ["PPL", *(f"PPL@{rank}" for rank in PERPLEXITY_RANKS), "uPPL", "LL", "AUROC"]
+    names = [*_at_ranks("PPL"), "uPPL", "LL", *_at_ranks("AUROC")]
     metrics = [
-        Metric(name, name not in ("LL", "AUROC"), brackets=(REFERENCE,))
+        Metric(name, name.startswith(("PPL", "uPPL")), brackets=(REFERENCE,))
         for name in names
         if name == "PPL" or any(name in row for rows in found.values() for row in rows)
     ]
     return _table(found, metrics, "Click prediction")
 
 
+def _at_ranks(name: str) -> list[str]:
+    return [name, *(f"{name}@{rank}" for rank in PERPLEXITY_RANKS)]
+
+
+def _at_depths(name: str) -> list[str]:
+    return [f"{name}@{depth}" for depth in GRADED_DEPTHS]
+
+
+def paper_tables(judged: Judged) -> list[ResultTable]:
+    """Return what was judged in the layout of the paper, and the rest, without empty tables.
+
+    Tables 1, 2, 5 and 6 are perplexity and nDCG, tables 7 and 8 AUROC and recall.
+    """
+    layout = {
+        "Tables 1, 2, 5 and 6: perplexity and nDCG": [*_at_ranks("PPL"), *_at_depths("nDCG")],
+        "Tables 7 and 8: AUROC and recall": [*_at_ranks("AUROC"), *_at_depths("Recall")],
+        "Unconditional perplexity and log-likelihood of a page": ["uPPL", "LL"],
+    }
+    sources = [table for table in (judged.clicks, judged.grades) if table is not None]
+    tables = []
+    for title, names in layout.items():
+        columns = [(name, table) for name in names for table in sources if name in table.metrics]
+        if columns:
+            tables.append(ResultTable([table.metrics[name] for name, table in columns], title))
+        for name, table in columns:
+            for model in table.models:
+                values = table.values(model, name)
+                tables[-1].add(model, {name: values} if len(values) else {})
+    return [*tables, judged.pages] if judged.pages.models else tables
+
+
 def _pages(models: dict[str, ClickModel], test: ClickLog) -> ResultTable:
     metric = Metric("PPL", True, brackets=(REFERENCE,))
-    table = ResultTable([metric], "Click prediction, first seed")
+    table = ResultTable([metric], "Perplexity over test pages, first seed")
     for name, model in models.items():
         if "conditional" in model.capabilities:
             table.add(name, {"PPL": evaluation.perplexity_interval(model, test)})
@@ -156,11 +192,10 @@ def _pages(models: dict[str, ClickModel], test: ClickLog) -> ResultTable:
 
 
 def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
-    names = [f"{kind}@{depth}" for kind in ("nDCG", "Recall") for depth in GRADED_DEPTHS]
+    names = [*_at_depths("nDCG"), *_at_depths("Recall")]
     reference = REFERENCE if REFERENCE in found else None
-    others = tuple(name for name in found if name not in (*NAIVE, REFERENCE))
     metrics = [
-        Metric(name, False, reference=reference, daggers=others)
+        Metric(name, False, reference=reference, daggers=click_models(found))
         for name in names
         if any(name in row for rows in found.values() for row in rows)
     ]

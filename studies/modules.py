@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..clickmodels import ClickModel, register
+from ..clickmodels import ClickModel, names, register
 from ..clickmodels.registry import registered, registered_class
 
 
@@ -28,6 +28,8 @@ def candidate_name(candidate: str) -> str:
         raise ValueError(f"a candidate is given as module:Class, not {candidate!r}")
     cls = _imported(candidate)
     assert cls is not None
+    if cls.name not in names():
+        raise ValueError(f"{candidate} does not define fit(log, world, seed=0)")
     return cls.name
 
 
@@ -42,7 +44,12 @@ def _imported(name: str) -> type[ClickModel] | None:
     if "" not in sys.path:
         sys.path.insert(0, "")
     module_name, _, attribute = name.partition(":")
-    module = importlib.import_module(module_name)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if not error.name or not f"{module_name}.".startswith(f"{error.name}."):
+            raise  # the module is there, and lacks another one
+        raise ImportError(f"there is no module {module_name}, here or installed") from error
     if not attribute:
         return None
     cls = getattr(module, attribute, None)

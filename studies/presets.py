@@ -6,9 +6,9 @@ from .judging import NAIVE, REFERENCE
 from .protocol import ORACLE
 from .protocol_study import Protocol
 from .setting import WorldSetting
-from .strong_shift import SHIFT_MODELS, TEMPERATURE
 
 CLICK_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")  # of figures 1 and 2
+SHIFT_MODELS = ("dCTR", "PBM", "UBM", "DBN", "NCM", "CACM-minus", "ARM", "ARM-NC")  # section 6.1
 USERS = ("DBN", "CoCM", "CoCM-mismatch")
 LOGGINGS = ("epsilon-oracle", "LambdaMART", "BM25")
 _ALL = (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE)
@@ -24,7 +24,7 @@ PRESETS = {
     ),
     "strong-shift": Protocol(
         ("DBN", "CoCM"), ("oracle",), (*SHIFT_MODELS, ORACLE), 10,
-        WorldSetting(n_queries=1000, n_docs=10), 100_000, temperature=TEMPERATURE,
+        WorldSetting(n_queries=1000, n_docs=10), 100_000, temperature=0.5,
         tests=("reversed",), optimise=False,
     ),
 }  # fmt: skip

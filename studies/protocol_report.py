@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..data.files import replaced
+from ..evaluation import ResultTable
 from ..evaluation.pictures import save_figure
 from .conditions import LOGGINGS, USERS
 from .ledger import ledger, ledger_markdown
@@ -18,9 +18,11 @@ from .report import (
     report_page,
     settings_section,
     tables_section,
+    write_text,
 )
 from .selecting import Row, distinct, seeds_said, where
 from .spider import spider
+from .strong_shift import is_shifted, shift_table
 
 TITLE = "Robustness of click models to policy shift"
 _SPIDER = (
@@ -43,33 +45,49 @@ def write_report(rows: Sequence[Row], folder: str | Path, settings: Mapping[str,
     ----------
     rows : sequence of dict
         A cell each: "user", "logging", "model", "seed", "slots" and the numbers of the protocol,
-        None where a model cannot have one. The model "oracle" is the user itself.
+        None where a model cannot have one. The model "oracle" is the user itself. Rows of the
+        strong shift ("perplexity_reversed") make tables 3 and 4, the others all the rest.
     folder : path
-        For ``tables.md``, ``ledger.md``, ``figure1.png``, ``figure1-ind.png``, ``figure2.png`` and
-        ``report.html``; each is replaced as a whole.
+        For ``tables.md`` and ``report.html``, and unless all rows are of the strong shift for
+        ``ledger.md``, ``figure1.png``, ``figure1-ind.png`` and ``figure2.png``; each is replaced as
+        a whole.
     settings : dict
         What the page says about how the rows were made.
     """
     _check(rows)
     folder = Path(folder)
+    grid = [row for row in rows if not is_shifted(row)]
+    shifted = [row for row in rows if is_shifted(row)]
+    tables: dict[str, list[ResultTable]] = {}
+    sections: dict[str, str] = {}
+    if grid:
+        sections |= _ledger_and_figures(grid, folder)
+        tables["Normalised perplexity"] = [relative_table(grid)]
+    if shifted:
+        users = distinct(shifted, "user", USERS)
+        tables["Strong policy shift"] = [shift_table(shifted, user) for user in users]
+    if grid:
+        tables |= {f"{user} user": part for user, part in protocol_tables(grid).items()}
+    every = [table for part in tables.values() for table in part]
+    write_text(folder / "tables.md", "\n".join(table.to_markdown() for table in every))
+    sections |= {heading: tables_section(part) for heading, part in tables.items()}
+    sections["Settings"] = settings_section(settings)
+    page = folder / "report.html"
+    write_text(page, report_page(TITLE, _summary(rows), sections))
+    return page
+
+
+def _ledger_and_figures(rows: Sequence[Row], folder: Path) -> dict[str, str]:
+    """Write the ledger and the figures; return their sections."""
     claims = ledger(rows)
-    overview, by_user = relative_table(rows), protocol_tables(rows)
     figures = (spider(rows), spider(rows, out_of_distribution_too=False), figure_2(rows))
     for name, figure in zip(FIGURES, figures, strict=True):
         save_figure(figure, folder / name)
-    tables = [overview, *(table for part in by_user.values() for table in part)]
-    _write(folder / "tables.md", "\n".join(table.to_markdown() for table in tables))
-    _write(folder / "ledger.md", ledger_markdown(claims))
+    write_text(folder / "ledger.md", ledger_markdown(claims))
     sections = {"Ledger of claims": ledger_section(claims)}
     for name, caption in FIGURES.items():
         sections[caption.partition(":")[0]] = figure_section((folder / name).read_bytes(), caption)
-    sections["Normalised perplexity"] = tables_section([overview])
-    for user, part in by_user.items():
-        sections[f"{user} user"] = tables_section(part)
-    sections["Settings"] = settings_section(settings)
-    page = folder / "report.html"
-    _write(page, report_page(TITLE, _summary(rows), sections))
-    return page
+    return sections
 
 
 def _check(rows: Sequence[Row]) -> None:
@@ -89,8 +107,3 @@ def _summary(rows: Sequence[Row]) -> str:
         f"{len(rows)} results: users {', '.join(users)}; logs by {', '.join(loggings)}; models "
         f"{', '.join(models)}; {seeds}. Headings of tables sort them."
     )
-
-
-def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

@@ -74,6 +74,11 @@ class Protocol:
             known[candidate_name(candidate)] = candidate_source(candidate), (candidate,)
         return known
 
+    def said(self) -> Row:
+        """Return the settings for people."""
+        lists = ("users", "loggings", "models", "candidates", "seeds", "tests", "optimise")
+        return {name: getattr(self, name) for name in lists} | shared_settings(self)
+
     def log_cells(self, folder: str) -> list[LogCell]:
         """Return the logs, seeds outermost, so that more seeds only add some."""
         return [

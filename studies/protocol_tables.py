@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..evaluation import Metric, ResultTable
 from .conditions import LOGGINGS, TEST_POLICIES, USERS
 from .curse_picture import POLICIES, curse_picture, lines_said
-from .judging import GRADED_DEPTHS, NAIVE, REFERENCE
+from .judging import GRADED_DEPTHS, REFERENCE, click_models
 from .relative import ORACLE, compared_models
 from .selecting import Row, by_seed, distinct, where
 
@@ -28,7 +28,6 @@ def prediction_table(rows: Sequence[Row], user: str, logging: str) -> ResultTabl
     chosen = where(rows, user=user, logging=logging)
     names = distinct(chosen, "model")
     reference = REFERENCE if REFERENCE in names else None
-    others = tuple(name for name in names if name not in (*NAIVE, REFERENCE, ORACLE))
     fields = {"ind PPL": "perplexity"}
     fields |= {f"PPL, {test} test": f"perplexity_{test}" for test in TEST_POLICIES}
     metrics = [Metric(name, True, exclude=(ORACLE,), brackets=(REFERENCE,)) for name in fields]
@@ -36,11 +35,15 @@ def prediction_table(rows: Sequence[Row], user: str, logging: str) -> ResultTabl
         fields[f"nDCG@{depth}"] = f"ndcg_{depth}"
         metrics.append(
             Metric(
-                f"nDCG@{depth}", False, reference=reference, daggers=others, exclude=(ORACLE,)
+                f"nDCG@{depth}",
+                False,
+                reference=reference,
+                daggers=click_models(names),
+                exclude=(ORACLE,),
             )
         )
     table = ResultTable(metrics, f"{user} user, log by {logging}: click prediction and relevance")
-    return _filled(table, chosen, fields)
+    return filled(table, chosen, fields)
 
 
 def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
@@ -68,7 +71,7 @@ def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         row | {key: row[key] / row["slots"] for key in fields.values() if row[key] is not None}
         for row in chosen
     ]
-    return _filled(ResultTable(metrics, title), rates, fields)
+    return filled(ResultTable(metrics, title), rates, fields)
 
 
 def protocol_tables(rows: Sequence[Row]) -> dict[str, list[ResultTable]]:
@@ -97,7 +100,7 @@ def figure_2(rows: Sequence[Row]) -> Figure:
     return curse_picture(ordered, rate=True, lines=LINES)
 
 
-def _filled(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
+def filled(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
     """Add every model's values of the fields (by metric), one a seed, and return the table."""
     for model in distinct(rows, "model"):
         table.add(model, {})

@@ -12,9 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
+from ..data.files import replaced
 from ..evaluation import ResultTable
 from ..evaluation.table_formats import Shown
 from ..evaluation.table_html import html_table
@@ -39,6 +41,12 @@ def report_page(title: str, summary: str, sections: Mapping[str, str]) -> str:
             for number, (name, content) in parts
         ),
     )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, atomically."""
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def settings_section(settings: Mapping[str, Any]) -> str:

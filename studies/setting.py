@@ -25,7 +25,8 @@ class WorldSetting:
 
     ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
     ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
-    the file holds, whatever its name: ``of`` finds it.
+    the file holds, whatever its name: ``of`` finds it. ``made`` is a world itself: see
+    ``given``.
     """
 
     path: str = field(default="", metadata={"key": False})
@@ -33,6 +34,16 @@ class WorldSetting:
     n_docs: int = 30
     seed: int = 0
     contents: str = ""
+    made: data.World | None = field(
+        default=None, compare=False, repr=False, metadata={"key": False}
+    )
+
+    @classmethod
+    def given(cls, world: data.World) -> WorldSetting:
+        """Return the setting of a world that was made already."""
+        arrays = world.query_probs.tobytes() + world.candidates.tobytes()  # not in the fingerprint
+        contents = f"{world.fingerprint[:24]} {hashlib.sha256(arrays).hexdigest()[:24]}"
+        return cls("", world.n_queries, world.n_docs, contents=contents, made=world)
 
     @classmethod
     def of(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
@@ -49,6 +60,8 @@ class WorldSetting:
 @lru_cache(maxsize=4)
 def world_of(setting: WorldSetting) -> data.World:
     """Return the world of a setting."""
+    if setting.made is not None:
+        return setting.made
     docs, queries = setting.n_docs or None, setting.n_queries or None
     if setting.path:
         return data.load_letor(

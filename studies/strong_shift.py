@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from .. import clickmodels, data, envs, evaluation, policies
-from ..data import checks
+from ..data import World
 from ..evaluation import Metric, ResultTable
-from .fitted import fit_parts
-from .parallel import run
-from .setting import SPLIT
+from .judging import REFERENCE, click_models
+from .presets import PRESETS, SHIFT_MODELS
+from .protocol import ORACLE
+from .protocol_study import Protocol, protocol
+from .protocol_tables import filled
+from .selecting import Row, distinct, where
+from .setting import WorldSetting
 
-SHIFT_MODELS = ("dCTR", "PBM", "UBM", "DBN", "NCM", "CACM-minus", "ARM", "ARM-NC")
-TEMPERATURE = 0.5
-TEST_PAGES = 10_000
-
-
-@dataclass(frozen=True)
-class StrongShift:
-    """What a strong-shift study does: everything that its results depend on."""
-
-    user: str = "DBN"
-    models: tuple[str, ...] = SHIFT_MODELS
-    seeds: int = 10
-    impressions: int = 100_000
-    parameters: str = "table"
-    jobs: int = 1
+TABLES = {"DBN": "Table 3", "CoCM": "Table 4"}
+_PRESET = PRESETS["strong-shift"]
+_TEST = "perplexity_reversed"
+_FIELDS = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": _TEST}
 
 
 def strong_shift(
     user: str = "DBN",
     models: Sequence[str] = SHIFT_MODELS,
-    seeds: int = 10,
-    world: data.World | None = None,
-    impressions: int = 100_000,
-    parameters: str = "table",
+    seeds: int = _PRESET.seeds,
+    world: World | None = None,
+    impressions: int = _PRESET.impressions,
+    parameters: str = _PRESET.parameters,
     jobs: int = 1,
+    folder: str | Path | None = None,
 ) -> ResultTable:
     """Return the table of in- and out-of-distribution perplexity and nDCG@3 (section 6.1).
 
@@ -53,69 +47,62 @@ def strong_shift(
     world : default the embedded world with ten documents a query.
     parameters : {"table", "embedding"}, for models that have the choice.
     jobs : processes.
+    folder : where logs, models and finished cells are kept; the same call goes on from them.
+        Default a temporary one.
     """
-    seeds = checks.positive_integer(seeds, "seeds")
-    models = tuple(dict.fromkeys(models))  # a name given twice is one row
-    settings = StrongShift(user, models, seeds, impressions, parameters, jobs)
-    world = data.synthetic_world(n_docs=10) if world is None else world
-    unknown = set(models) - set(clickmodels.names())
-    if unknown:
-        raise ValueError(f"models has unknown names: {', '.join(sorted(unknown))}")
-    cells = [(settings, world, model, seed) for model in ("", *models) for seed in range(seeds)]
-    rows = run(_cell, cells, jobs, f"strong shift, {user}")
-    names = ("", *models)
-    return _table(user, {
-        model: rows[number * seeds : (number + 1) * seeds] for number, model in enumerate(names)
-    })  # fmt: skip
+    study = replace(
+        _PRESET, users=(user,), models=(ORACLE, *dict.fromkeys(models)), seeds=seeds,
+        world=_PRESET.world if world is None else WorldSetting.given(world),
+        impressions=impressions, parameters=parameters,
+    )  # fmt: skip
+    study.check(jobs)
+    with tempfile.TemporaryDirectory() as temporary:
+        rows = protocol(folder or temporary, study, jobs)
+    return shift_table(rows, user)
 
 
-def shift_table(rows: Sequence[Mapping[str, Any]], user: str) -> ResultTable:
-    """Return the same table of rows that the protocol's preset "strong-shift" computed."""
-    fields = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": "perplexity_reversed"}
-    found: dict[str, list[Mapping[str, float | None]]] = {}
-    for row in sorted(rows, key=lambda row: row["model"] != "oracle"):
-        if row["user"] == user:
-            model = "" if row["model"] == "oracle" else row["model"]
-            numbers = {name: row[field] for name, field in fields.items()}
-            found.setdefault(model, []).append(numbers)
-    return _table(user, found)
+def shift_of(study: Protocol) -> Protocol | None:
+    """Return the strong shift in the sizes of another study, for those of its models it compares.
+
+    None where the study has none of the users of section 6.1.
+    """
+    users = tuple(user for user in study.users if user in _PRESET.users)
+    if not users:
+        return None
+    return replace(
+        study, users=users, loggings=_PRESET.loggings, temperature=_PRESET.temperature,
+        models=tuple(name for name in _PRESET.models if name in (*study.models, ORACLE)),
+        world=replace(study.world, n_docs=_PRESET.world.n_docs), tests=_PRESET.tests,
+        optimise=False,
+    )  # fmt: skip
 
 
-def _table(
-    user: str, rows: Mapping[str, Sequence[Mapping[str, float | None]]]
-) -> ResultTable:
-    """Return the table of rows by model, the oracle's under an empty name."""
+def is_shifted(row: Row) -> bool:
+    """Return whether a row is one of the strong shift."""
+    return _TEST in row
+
+
+def shift_table(rows: Sequence[Row], user: str) -> ResultTable:
+    """Return a user's table from rows of the protocol's preset "strong-shift".
+
+    ARM-NC reads the click that it predicts, so its perplexity is not compared; as in the paper it
+    stands in brackets in distribution only.
+    """
     oracle = f"{user} oracle"
-    metrics = [
-        Metric("ind PPL", True, exclude=(oracle,), brackets=("ARM-NC",)),
-        Metric("nDCG@3", False, exclude=(oracle,)),
-        Metric("ood PPL", True, exclude=(oracle,)),
+    chosen = [
+        row | {"model": oracle} if row["model"] == ORACLE else row
+        for row in where(rows, user=user)
     ]
-    table = ResultTable(metrics, f"Strong policy shift, {user} user")
-    for model, part in rows.items():
-        values = {
-            metric.name: [value for row in part if (value := row[metric.name]) is not None]
-            for metric in metrics
-        }
-        table.add(model or oracle, {name: one for name, one in values.items() if one})
-    return table
-
-
-def _cell(settings: StrongShift, world: data.World, model: str, seed: int) -> dict[str, float]:
-    """Return the metrics of one model (the user itself for an empty name) and seed."""
-    user = clickmodels.true_user(settings.user, world)
-    logging = policies.stochastic(world.gain, TEMPERATURE, world=world)
-    log = envs.collect(world, user, logging, settings.impressions, seed)
-    train, validation, test = log.split(SPLIT, seed)
-    shown = world.restricted_to(train)
-    reverse = policies.Ranker(-shown.gain, world=shown)
-    outside = envs.collect(shown, user, reverse, TEST_PAGES, seed + 1_000_000)
-    fitted = user
-    if model:
-        fitted = fit_parts(model, train, validation, world, seed, settings.parameters)
-    return {
-        "ind PPL": evaluation.perplexity(fitted, test).mean,
-        "nDCG@3": evaluation.ndcg(fitted, shown, 3, seed=seed),
-        "ood PPL": evaluation.perplexity(fitted, outside).mean,
-    }
-
+    names = distinct(chosen, "model", (oracle, *SHIFT_MODELS))
+    reference = REFERENCE if REFERENCE in names else None
+    metrics = [
+        Metric("ind PPL", True, exclude=(oracle,), brackets=(REFERENCE,)),
+        Metric(
+            "nDCG@3", False, reference=reference, daggers=click_models(names), exclude=(oracle,)
+        ),
+        Metric("ood PPL", True, exclude=(oracle, REFERENCE)),
+    ]
+    number = f"{TABLES[user]}: " if user in TABLES else ""
+    table = ResultTable(metrics, f"{number}strong policy shift, {user} user")
+    ordered = [row for name in names for row in where(chosen, model=name)]
+    return filled(table, ordered, _FIELDS)

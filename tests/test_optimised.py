@@ -102,6 +102,33 @@ def test_a_model_without_relevance_is_searched_too():
     np.testing.assert_allclose(found, best_values(known, 6, 6), atol=1e-9)
 
 
+class Plain(clickmodels.ClickModel):
+    """A PBM as a model of one's own has it: conditionals alone, so scores are expensive."""
+
+    def __init__(self, known):
+        self.known = known
+
+    def relevance(self):
+        return self.known.relevance()
+
+    def conditional_click_probs(self, query, ranking, clicks):
+        return self.known.conditional_click_probs(query, ranking, clicks)
+
+
+@pytest.mark.parametrize("name", ["PBM", "DBN"])
+def test_a_model_of_ones_own_is_searched_by_its_conditionals(name):
+    known = model_of(name, 8, 4)
+    policy = policies.max_reward(Plain(known), world_of(8), 4, method="guided")
+    assert (policy.found.values >= 0.99 * best_values(known, 8, 4)).all()
+
+
+def test_rough_scores_are_clicks_as_long_as_there_is_none():
+    known = model_of("PBM", 8, 4)  # whose clicks change nothing
+    pages = np.tile(np.arange(4), (N_QUERIES, 1))
+    rough = Plain(known).rough_columns(np.arange(N_QUERIES), pages.T)
+    np.testing.assert_allclose(rough, known.expected_clicks(np.arange(N_QUERIES), pages))
+
+
 def test_the_papers_search_fills_long_pages():
     world = data.synthetic_world(n_queries=2, n_docs=15)
     user = clickmodels.true_user("DBN", world)

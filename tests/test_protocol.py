@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,7 @@ from clickgym.clickmodels import registry
 from clickgym.scripts import main
 from clickgym.studies.grid import cell_key
 from clickgym.studies.protocol import VERSION
+from clickgym.studies.protocol_tables import figure_2
 from clickgym.studies.shipped import shipped_rows
 
 WORLD = studies.WorldSetting(n_queries=20, n_docs=12)
@@ -27,8 +30,9 @@ SMALL = studies.Protocol(
 )  # fmt: skip
 OPTIONS = [
     "protocol", "quick", "--queries", "20", "--docs", "12", "--impressions", "2000", "--slots",
-    "5", "--test-pages", "500", "--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25",
-    "--models", "PBM", "dCTR", "TopPop", "ARM-NC", "oracle", "--seeds", "2",
+    "5", "--test-pages", "500", "--no-shift", "--user", "DBN", "CoCM", "--logging",
+    "epsilon-oracle", "BM25", "--seeds", "2", "--models", "PBM", "dCTR", "TopPop", "ARM-NC",
+    "oracle",
 ]  # fmt: skip
 TIMES = ("fit_seconds", "evaluation_seconds", "policy_seconds")
 
@@ -127,10 +131,11 @@ def test_where_logs_and_models_are_is_not_in_the_key():
         (["--models", "XYZ"], "XYZ"),
         (["--user", "XYZ"], "XYZ"),
         (["--candidate", "XYZ"], "module:Class"),
-        (["--candidate", "nowhere:XYZ"], "nowhere"),
+        (["--candidate", "nowhere:XYZ"], "no module nowhere"),
         (["--candidate", "json:JSONDecoder"], "has no click model"),
         (["--jobs", "0"], "jobs must be"),
         (["--seeds", "-1"], "seeds must be"),
+        (["--seeds", "0"], "seeds must be"),
         (["--world", "nowhere.txt"], "no such file"),
     ],
 )
@@ -266,18 +271,47 @@ def test_shipped_rows_are_those_of_the_same_settings(undisturbed):
     assert {(row["user"], row["seed"]) for row in one} == {("DBN", 0)}
 
 
-def test_a_candidate_costs_only_its_own_cells(undisturbed, candidate, monkeypatch):
-    known = studies.load_rows(undisturbed / "rows.parquet")
-    monkeypatch.setattr(studies, "shipped_rows", lambda study: known)
-    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
-    options = [*OPTIONS[: OPTIONS.index("--models")], "--candidate", "their_model:Constant"]
-    assert main([*options, "--jobs", "1", "--out", "out"]) == 0
-    rows = studies.load_rows("out/rows.parquet")
+@pytest.fixture(scope="module")
+def joined(undisturbed, tmp_path_factory):
+    """The report of the docs' own model, with the undisturbed run as results that ship."""
+    folder = tmp_path_factory.mktemp("joined")
+    text = (Path(__file__).parents[1] / "docs" / "own_model.md").read_text()
+    code = text.split("```python\n")[1].split("\nworld = ")[0]
+    assert len(code.splitlines()) <= 40
+    (folder / "one_and_done.py").write_text(code)
+    options = [*OPTIONS[: OPTIONS.index("--models")], "--candidate", "one_and_done:OneAndDone"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(studies, "shipped_rows", lambda study: shipped_rows(study, undisturbed))
+        patch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+        patch.chdir(folder)
+        assert main([*options, "--shift", "--jobs", "1", "--out", "out"]) == 0
+    return folder / "out"
+
+
+def test_a_candidate_costs_only_its_own_cells(undisturbed, joined):
+    known, rows = (studies.load_rows(path / "rows.parquet") for path in (undisturbed, joined))
     assert rows[: len(known)] == known
     own = [(row["user"], row["logging"], row["model"], row["seed"]) for row in rows[len(known) :]]
-    other = {(row["user"], row["logging"], "Constant", row["seed"]) for row in known}
+    other = {(row["user"], row["logging"], "OneAndDone", row["seed"]) for row in known}
     assert len(own) == len(other) == 8
     assert set(own) == other
+
+
+def test_a_candidate_is_in_every_table(joined):
+    page = (joined / "report.html").read_text()
+    tables = re.findall(r'<table class="sortable">(.*?)</table>', page, re.DOTALL)[:-1]
+    assert len(tables) == 1 + 2 + 2 * 2 * 2  # equation 16; tables 3 and 4; two of every log
+    assert all("<td>OneAndDone</td>" in table for table in tables)
+
+
+def test_a_candidate_is_in_every_figure(joined):
+    pytest.importorskip("matplotlib")
+    rows = studies.load_rows(joined / "rows.parquet")
+    for outside in (True, False):
+        charts = studies.spider(rows, outside)
+        assert [panel.get_title() for panel in charts.axes] == ["PBM", "OneAndDone"]
+    for panel in figure_2(rows).axes:
+        assert [label.get_text() for label in panel.get_xticklabels()] == ["PBM", "OneAndDone"]
 
 
 def test_strong_shift_is_a_preset(tmp_path):
@@ -289,3 +323,11 @@ def test_strong_shift_is_a_preset(tmp_path):
     for row in rows:
         assert row["perplexity_reversed"] >= 1
         assert row["best"] is None
+    page = (tmp_path / "report.html").read_text()
+    assert re.findall("<caption>(.*?):", page) == ["Table 3", "Table 4"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main([*OPTIONS, "--out", str(tmp_path / "file")]) == 1
+    assert "file cannot be written" in capsys.readouterr().err

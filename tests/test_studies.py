@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from clickgym.studies.parallel import run
 
 SEEDS = 3
 MODELS = ("rCTR", "dCTR", "TopPop", "PBM", "NCM", "ARM-NC")
-CLICKS = ["PPL", "PPL@1", "PPL@2", "PPL@5", "uPPL", "LL", "AUROC"]  # pages have five slots
+CLICKS = ["PPL", "PPL@1", "PPL@2", "PPL@5", "uPPL", "LL", "AUROC", "AUROC@1", "AUROC@2",
+          "AUROC@5"]  # fmt: skip; pages have five slots
 GRADES = [f"{kind}@{depth}" for kind in ("nDCG", "Recall") for depth in (1, 3, 5, 10)]
 
 
@@ -46,6 +48,30 @@ def test_the_table_of_clicks_has_these_columns(study):
 
 def test_the_table_of_grades_has_these_columns(study):
     assert list(study[3].grades.metrics) == GRADES
+
+
+def test_the_papers_layout_has_every_column_once(study):
+    judged = study[3]
+    first, second, rest, pages = studies.paper_tables(judged)
+    assert [*first.metrics] == ["PPL", "PPL@1", "PPL@2", "PPL@5", *GRADES[:4]]
+    assert [*second.metrics] == ["AUROC", "AUROC@1", "AUROC@2", "AUROC@5", *GRADES[4:]]
+    assert [*rest.metrics] == ["uPPL", "LL"]
+    assert pages is judged.pages
+
+
+def test_the_papers_layout_keeps_values_and_marks(study):
+    judged = study[3]
+    table = studies.paper_tables(judged)[0]
+    assert table.models == list(MODELS)
+    for source, metric in ((judged.clicks, "PPL"), (judged.grades, "nDCG@3")):
+        assert table.marks(metric) == source.marks(metric)
+        for model in MODELS:
+            np.testing.assert_array_equal(table.values(model, metric), source.values(model, metric))
+
+
+def test_a_log_without_grades_has_the_papers_tables_without_them(study):
+    tables = studies.paper_tables(replace(study[3], grades=None))
+    assert not any("nDCG" in name or "Recall" in name for one in tables for name in one.metrics)
 
 
 def test_the_first_seeds_models_are_kept(study):
@@ -318,7 +344,7 @@ def test_the_same_study_gives_the_same_numbers(shift, shift_world):
 
 
 def test_an_unknown_model_of_a_shift_is_named(shift_world):
-    with pytest.raises(ValueError, match="unknown names: CoCM, PBMM"):
+    with pytest.raises(ValueError, match=r"models must be one of .* not 'PBMM'"):
         studies.strong_shift("DBN", ["PBM", "PBMM", "CoCM"], 1, shift_world, 100)
 
 
