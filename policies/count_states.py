@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-MOST_WORK = 500_000_000  # multiplications, about two seconds; beyond it marginals are sampled
+MOST_WORK = 500_000_000  # multiplications, about a second; beyond it marginals are sampled
 
 
 class Layer(NamedTuple):
