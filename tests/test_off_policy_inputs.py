@@ -27,7 +27,7 @@ from clickgym import clickmodels, data, envs, evaluation
 from clickgym.clickmodels import PBM
 from clickgym.data import ClickLog
 from clickgym.evaluation import NoOverlap, SlateEstimate, estimate
-from clickgym.policies import PlackettLuce, Policy, Ranker
+from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
 
 ROWS = 2000
 USER = PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
@@ -114,6 +114,20 @@ def test_propensities_of_the_log_come_first():
     bare = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
     assert estimate("ips", bare, CLICKS, UNIFORM, RANKER) == pytest.approx(expected, rel=1e-12)
     assert estimate("ips", bare, CLICKS, wrong, RANKER) != pytest.approx(expected, rel=1e-3)
+
+
+def test_pi_with_sampled_marginals_is_near_and_says_so(monkeypatch):
+    exact = estimate("pi", LOG, CLICKS, UNIFORM, SOFT)
+    monkeypatch.setattr(count_states, "MOST_WORK", 0)
+    got = estimate("pi", LOG, CLICKS, UNIFORM, SOFT, samples=20_000)
+    assert "sampled marginals" in got.method
+    assert got == pytest.approx(exact, abs=0.05)
+
+
+def test_weights_can_be_made_before():
+    weights = evaluation.PseudoinverseWeights(UNIFORM, SOFT, range(Q))
+    got = estimate("wpi", LOG, CLICKS, None, None, weights=weights)
+    assert got == estimate("wpi", LOG, CLICKS, UNIFORM, SOFT)
 
 
 # Reward models
@@ -254,6 +268,12 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_overlap_is_not_warned_about(name):
     estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD)
+
+
+def test_what_is_too_rare_to_be_inverted_is_warned_about():
+    """At this temperature the rarest pages have probability 1e-20."""
+    with pytest.warns(NoOverlap):
+        evaluation.PseudoinverseWeights(PlackettLuce(WEIGHTS, 0.07, slots=K), UNIFORM, [0])
 
 
 # Errors
