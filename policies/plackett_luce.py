@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from ..data.ordering import order_by_keys
+from . import count_states
 from .base import Policy, candidate_scores, register
+from .moments import SlateMoments
+from .type_tables import TypeTable, UniformTable
 
+_CHUNK = 8192  # pages whose probabilities are worked out at a time, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
 
@@ -108,14 +113,51 @@ class PlackettLuce(Policy):
         if not self._full:
             remaining = np.where(chosen > 0, remaining, 1.0)
             chosen = np.where(chosen > 0, chosen, 1.0)
-        # One logarithm for as many places as a product of their quotients can hold.
-        groups = range(0, slots, self._group)
-        products = np.multiply.reduceat(chosen / remaining, groups, axis=0)
-        return np.log(products).sum(axis=0)
+        return self._log_of_product(chosen / remaining)
+
+    def _log_of_product(self, quotients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the logs of ``quotients`` (K, n) over places, (n,).
+
+        One logarithm for as many places as a product of their quotients can hold.
+        """
+        groups = range(0, len(quotients), self._group)
+        return np.log(np.multiply.reduceat(quotients, groups, axis=0)).sum(axis=0)
 
     def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
         query, ranking = self.checked_pages(query, ranking)
+        if not self._linear:
+            return self._log_prob_in_logs(query, ranking)
+        parts = [slice(start, start + _CHUNK) for start in range(0, len(query), _CHUNK)]
+        return np.concatenate(
+            [np.zeros(0), *(self._linear_log_prob(query[part], ranking[part]) for part in parts)]
+        )
+
+    def _linear_log_prob(
+        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-probabilities of a chunk of pages, (n,), by sums of weights."""
+        rows = np.arange(len(query))
+        left = np.zeros((len(query), self.shape[1] + 1))  # -1 lands in the last column
+        left[:, :-1] = self._scaled.take(query, axis=0)
+        chosen = np.empty((self.slots, len(query)))  # 0 where a document is none, or one again
+        for slot, documents in enumerate(ranking.T):
+            chosen[slot] = left[rows, documents]
+            left[rows, documents] = 0.0
+        length = np.minimum(self.slots, self._n_candidates[query])
+        filled = np.arange(self.slots)[:, None] < length
+        possible = ((chosen > 0) == filled).all(axis=0) & ((ranking.T >= 0) == filled).all(axis=0)
+        # Remaining mass before each place: what is never shown, then the places from the last up.
+        ahead = np.concatenate([left.sum(axis=1)[None], chosen[::-1]])
+        remaining = np.cumsum(ahead, axis=0)[:0:-1]
+        sensible = filled & possible
+        quotients = np.where(sensible, chosen, 1.0) / np.where(sensible, remaining, 1.0)
+        return np.where(possible, self._log_of_product(quotients), -np.inf)
+
+    def _log_prob_in_logs(
+        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-probabilities of pages, (n,), where weights span too much to be summed."""
         shown = ranking >= 0
         rows = np.arange(len(query))[:, None]
         times = np.zeros((len(query), self.shape[1] + 1), dtype=np.int64)
@@ -139,6 +181,41 @@ class PlackettLuce(Policy):
         query = self.checked_query(query)
         ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
         return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
+
+    def marginals(self, query: int) -> SlateMoments | None:
+        """Return the exact moments of one query's pages; None where they would take too long.
+
+        Documents of equal weight are of one type; the cost grows with the number of ways to draw
+        types (``count_states.work``). Queries with the same weights share the work.
+        """
+        candidates = np.flatnonzero(self.weights[query] > 0)
+        logs, labels, counts = np.unique(
+            self._logs[query, candidates], return_inverse=True, return_counts=True
+        )
+        types = np.full(self.shape[1], -1)
+        types[candidates] = labels
+        if len(logs) <= 1:
+            return SlateMoments(types, _uniform_table(len(candidates), self.slots))
+        ways = tuple(counts.tolist())
+        if count_states.work(ways, min(self.slots, len(candidates))) > count_states.MOST_WORK:
+            return None
+        return SlateMoments(types, _type_table(ways, tuple(logs.tolist()), self.slots))
+
+
+@lru_cache(maxsize=1024)
+def _uniform_table(count: int, slots: int) -> TypeTable:
+    if count:
+        return UniformTable(count, slots)
+    return TypeTable(np.zeros(0, dtype=np.int64), np.zeros((slots, 0)), np.zeros((slots, 0) * 2))
+
+
+@lru_cache(maxsize=32)
+def _type_table(counts: tuple[int, ...], logs: tuple[float, ...], slots: int) -> TypeTable:
+    filled = min(slots, sum(counts))
+    slot, joint = count_states.draw_moments(counts, logs, filled)
+    empty = (0, slots - filled)
+    slot = np.pad(slot, (empty, (0, 0)))
+    return TypeTable(np.array(counts), slot, np.pad(joint, (empty, (0, 0)) * 2))
 
 
 @register("Uniform")

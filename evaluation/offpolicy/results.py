@@ -1,0 +1,103 @@
+"""Weighted means of rewards with their errors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from ..estimates import Z95, Estimate
+
+
+class SlateEstimate(Estimate):
+    """A policy's value, estimated from a log.
+
+    Attributes
+    ----------
+    effective_sample_size : float or None
+        (Σ w)² / Σ w²: how many impressions of the target policy itself would say as much.
+    largest_weight : float or None
+        The largest |w|.
+    sigma_squared, rho : float or None
+        σ² and ρ of the pseudoinverse estimators (equation 8): the mean of q Γ† q over the log's
+        queries, and the largest weight that any page of the logging policy could have.
+    bound : float or None
+        Theorem 1: with probability 1 - δ the unweighted, unclipped pseudoinverse estimate is no
+        further than this from the value, if rewards are sums over slots.
+    """
+
+    effective_sample_size: float | None = None
+    largest_weight: float | None = None
+    sigma_squared: float | None = None
+    rho: float | None = None
+    bound: float | None = None
+
+    def saying(self, **attributes: float | None) -> SlateEstimate:
+        """Return this estimate after setting attributes of it."""
+        self.__dict__.update(attributes)
+        return self
+
+
+def mean_of(
+    values: NDArray[np.float64], counts: NDArray[np.float64], method: str, extra: float = 0.0
+) -> SlateEstimate:
+    """Return the mean of ``values`` (n,), each of which stands for ``counts`` (n,) impressions.
+
+    ``extra`` is variance of the mean that the values' spread does not show. A single impression
+    says nothing about the spread: its interval is infinite.
+    """
+    n = counts.sum()
+    mean = float(counts @ values / n)
+    spread = float(counts @ (values - mean) ** 2)
+    variance = spread / (n - 1.0) / n if n > 1.0 else math.inf
+    return _estimate(mean, variance + extra, method, n)
+
+
+def ratio_of(
+    weights: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    method: str,
+) -> SlateEstimate:
+    """Return Σ w r / Σ w, with its jackknife standard error and a Student-t interval.
+
+    Leaving row i out moves the ratio by w_i (r_i - ratio) / (Σ w - w_i). The interval has as many
+    degrees of freedom as the effective sample size has beyond one; at one or less (a single
+    impression has a weight, or weights of both signs cancel) nothing is known of the spread, and
+    it is infinite.
+    """
+    n = counts.sum()
+    total = float(counts @ weights)
+    value = float(counts @ (weights * rewards)) / total
+    freedom = about_weights(weights, counts)["effective_sample_size"] - 1.0
+    if freedom < 1e-9:
+        return _estimate(value, math.inf, method, n)
+    moved = weights * (rewards - value) / (total - weights)
+    variance = (n - 1.0) / n * float(counts @ moved**2)
+    return _estimate(value, variance, method, n, float(stdtrit(freedom, 0.975)))
+
+
+def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:
+    """Return 0 with an infinite interval: the log says nothing about the target."""
+    return _estimate(0.0, math.inf, f"{method}, nothing known", counts.sum())
+
+
+def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, Any]:
+    """Return effective sample size and largest weight, as attributes of an estimate."""
+    squares = float(counts @ weights**2)
+    size = float(counts @ weights) ** 2 / squares if squares > 0 else 0.0
+    largest = float(np.abs(weights[counts > 0]).max())
+    return {"effective_sample_size": size, "largest_weight": largest}
+
+
+def _estimate(
+    value: float, variance: float, method: str, n: float, quantile: float = Z95
+) -> SlateEstimate:
+    stderr = math.sqrt(variance)
+    half = quantile * stderr
+    made = SlateEstimate(value, stderr, value - half, value + half, method, round(float(n)))
+    assert isinstance(made, SlateEstimate)
+    return made
