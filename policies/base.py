@@ -81,6 +81,14 @@ class Policy:
         """Return the ranking of each query that is built by always taking the likeliest next."""
         raise NotImplementedError(f"{type(self).__name__} does not define greedy()")
 
+    def marginals(self, query: int) -> Any:
+        """Return the exact moments of one query's pages, or None where they would be sampled.
+
+        Ask ``policies.slate_moments``, which falls back on sampling; its docstring says what a
+        policy of one's own may return here.
+        """
+        return None
+
     def state(self) -> dict[str, Any]:
         """Return the keyword arguments of ``from_state``: arrays and JSON values."""
         raise NotImplementedError(f"{type(self).__name__} does not define state()")

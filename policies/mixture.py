@@ -23,6 +23,10 @@ class Mixture(Policy):
         For the same queries, candidates and slots; each has log-probabilities.
     weights : (number of policies,), at least 0
         How often each is drawn; sums to one.
+
+    Notes
+    -----
+    ``policies.slate_moments`` mixes the moments of the policies, exact where theirs are.
     """
 
     def __init__(self, policies: Sequence[Policy], weights: ArrayLike) -> None:
@@ -71,15 +75,6 @@ class Mixture(Policy):
     def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
         """Return what the policy with the largest weight likes best, (n, K)."""
         return self.policies[int(self.weights.argmax())].greedy(query)
-
-    def marginals(self, query: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return P(slot shows a), (K, N), and P(two slots show a and b), (K, N, K, N)."""
-        from .marginals import slate_marginals
-
-        parts = [slate_marginals(policy, query) for policy in self.policies]
-        single = sum(w * one for w, (one, _) in zip(self.weights, parts, strict=True))
-        pair = sum(w * two for w, (_, two) in zip(self.weights, parts, strict=True))
-        return np.asarray(single), np.asarray(pair)
 
     def state(self) -> dict[str, Any]:
         """Return the weights, and what each policy is made of."""

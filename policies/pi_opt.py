@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import ClickLog, World, checks
 from .base import Policy, candidate_scores
 from .boosting import boosted_ranker, boosted_regression, predicted
+from .pseudoinverse import slate_pseudoinverse
 from .ranker import Ranker
 
 # LightGBM's settings of all learners here; the paper has 1,000 trees of up to 70 leaves.
@@ -94,8 +95,6 @@ def pi_opt(
     the single samples by a constant. Costs one regression on the documents times the slots of
     the queries that the log has, whatever its length.
     """
-    from .pseudoinverse import slate_pseudoinverse
-
     rewards = checks.finite(rewards, "rewards", 1)
     checks.same_shape(rewards, (len(log),), "rewards", "log")
     log.check_world(world)
@@ -109,7 +108,7 @@ def pi_opt(
     weights: list[NDArray[np.float64]] = []
     for query, samples in zip(asked.tolist(), np.split(order, starts[1:]), strict=True):
         inverse = slate_pseudoinverse(logging, query)
-        imputed = inverse.imputed(log.ranking[samples], rewards[samples])
+        imputed = inverse.imputed(log.ranking[samples], rewards[samples], count[samples])
         shown = world.candidates[query]
         for slot in range(min(logging.slots, int(shown.sum()))):
             rows.append(_with_slot(features[query, shown], slot))

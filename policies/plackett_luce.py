@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from ..data.ordering import order_by_keys
+from . import count_states
 from .base import Policy, candidate_scores, register
+from .moments import SlateMoments
+from .type_tables import TypeTable, UniformTable
 
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
@@ -139,6 +143,41 @@ class PlackettLuce(Policy):
         query = self.checked_query(query)
         ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
         return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
+
+    def marginals(self, query: int) -> SlateMoments | None:
+        """Return the exact moments of one query's pages; None where they would take too long.
+
+        Documents of equal weight are of one type; the cost grows with the number of ways to draw
+        types (``count_states.work``). Queries with the same weights share the work.
+        """
+        candidates = np.flatnonzero(self.weights[query] > 0)
+        logs, labels, counts = np.unique(
+            self._logs[query, candidates], return_inverse=True, return_counts=True
+        )
+        types = np.full(self.shape[1], -1)
+        types[candidates] = labels
+        if len(logs) <= 1:
+            return SlateMoments(types, _uniform_table(len(candidates), self.slots))
+        ways = tuple(counts.tolist())
+        if count_states.work(ways, min(self.slots, len(candidates))) > count_states.MOST_WORK:
+            return None
+        return SlateMoments(types, _type_table(ways, tuple(logs.tolist()), self.slots))
+
+
+@lru_cache(maxsize=1024)
+def _uniform_table(count: int, slots: int) -> TypeTable:
+    if count:
+        return UniformTable(count, slots)
+    return TypeTable(np.zeros(0, dtype=np.int64), np.zeros((slots, 0)), np.zeros((slots, 0) * 2))
+
+
+@lru_cache(maxsize=32)
+def _type_table(counts: tuple[int, ...], logs: tuple[float, ...], slots: int) -> TypeTable:
+    filled = min(slots, sum(counts))
+    slot, joint = count_states.draw_moments(counts, logs, filled)
+    empty = (0, slots - filled)
+    slot = np.pad(slot, (empty, (0, 0)))
+    return TypeTable(np.array(counts), slot, np.pad(joint, (empty, (0, 0)) * 2))
 
 
 @register("Uniform")

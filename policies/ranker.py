@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import World, checks
 from .base import Policy, candidate_scores, register
+from .moments import SlateMoments
+from .type_tables import TypeTable
 
 
 @dataclass(frozen=True)
@@ -122,3 +124,13 @@ class Ranker(Policy):
     def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
         """Return the query's ranking, (n, K)."""
         return self.rankings[self.checked_query(query)]
+
+    def marginals(self, query: int) -> SlateMoments:
+        """Return the exact moments of one query's page: zeros and ones."""
+        page = self.rankings[query]
+        shown = np.flatnonzero(page >= 0)
+        types = np.full(self.shape[1], -1)
+        types[page[shown]] = shown
+        slot = np.eye(self.slots)[:, : len(shown)]
+        joint = slot[:, :, None, None] * slot
+        return SlateMoments(types, TypeTable(np.ones(len(shown), dtype=np.int64), slot, joint))

@@ -144,7 +144,8 @@ def test_a_mixture_of_mixtures_is_saved_too(mixture, tmp_path):
 
 
 def test_a_mixtures_marginals_are_those_of_its_slates(mixture):
-    single, pair = mixture.marginals(1)
+    assert policies.slate_moments(mixture, 1).exact
+    single, pair = policies.slate_marginals(mixture, 1)
     weights = probabilities(mixture)
     shown = np.zeros((len(EVERY), 3, 5))
     shown[np.arange(len(EVERY))[:, None], np.arange(3), EVERY] = 1.0

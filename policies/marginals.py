@@ -1,0 +1,69 @@
+"""What a policy shows in each slot, and in each pair of slots: exactly where that can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..data import checks
+from .base import Policy
+from .moments import SlateMoments, mixed
+
+SAMPLES = 100_000
+_CHUNK = 10_000
+
+
+def slate_marginals(
+    policy: Policy, query: int, samples: int = SAMPLES, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return P(slot shows a), (K, N), and P(slot shows a and slot' shows b), (K, N, K, N).
+
+    ``slate_moments`` says in addition whether they are exact.
+    """
+    moments = slate_moments(policy, query, samples, seed)
+    return moments.single, moments.pair
+
+
+def slate_moments(
+    policy: Policy, query: int, samples: int = SAMPLES, seed: int = 0
+) -> SlateMoments:
+    """Return first and second moments of what ``policy`` shows for one query.
+
+    Exact for deterministic, uniform and product policies; for Plackett-Luce with few documents or
+    few distinct weights (``count_states.MOST_WORK``); for mixtures of such policies. Otherwise they
+    come from ``samples`` drawn pages, and ``.exact``, ``.samples`` and ``.stderr`` say so.
+
+    A policy of one's own gives its own by a method ``marginals(query)`` that returns a
+    ``SlateMoments``, the two arrays of ``slate_marginals``, or None where it cannot.
+    A policy with ``policies`` and ``weights`` (a mixture) needs none.
+    """
+    query = checks.positive_integer(query, "query", 0)
+    policy.checked_query([query])
+    samples = checks.positive_integer(samples, "samples", 2)
+    given: Any = policy.marginals(query)
+    if isinstance(given, tuple):
+        given = SlateMoments.from_arrays(*given)
+    if given is None and hasattr(policy, "policies") and hasattr(policy, "weights"):
+        parts = [slate_moments(part, query, samples, seed) for part in policy.policies]
+        return mixed(parts, policy.weights)
+    return _sampled(policy, query, samples, seed) if given is None else given
+
+
+def _sampled(policy: Policy, query: int, samples: int, seed: int) -> SlateMoments:
+    """Return the moments of drawn pages."""
+    rng = np.random.default_rng((seed, query))
+    slots, n_docs = policy.slots, policy.shape[1]
+    total = np.zeros((slots * n_docs, slots * n_docs))
+    for start in range(0, samples, _CHUNK):
+        number = min(_CHUNK, samples - start)
+        pages = policy.sample(np.full(number, query), rng)
+        row, slot = np.nonzero(pages >= 0)
+        places = (row, slot * n_docs + pages[row, slot])
+        shown = csr_array((np.ones(len(row)), places), shape=(number, slots * n_docs))
+        total += (shown.T @ shown).toarray()
+    single = (total.diagonal() / samples).reshape(slots, n_docs)
+    pair = (total / samples).reshape(slots, n_docs, slots, n_docs)
+    return SlateMoments.from_arrays(single, pair, samples)

@@ -1,0 +1,135 @@
+"""First and second moments of what a policy shows: which document in which slot, and in two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from .type_tables import TypeTable
+
+
+@dataclass(frozen=True, eq=False)
+class SlateMoments:
+    """Moments of a policy's pages for one query.
+
+    Attributes
+    ----------
+    types : (N,)
+        The type of each document; -1 for one that is never shown.
+    table : TypeTable
+    samples : int
+        How many drawn pages they come from; 0 where they are exact.
+    """
+
+    types: NDArray[np.int64]
+    table: TypeTable
+    samples: int = field(default=0, kw_only=True)
+
+    @staticmethod
+    def from_arrays(single: ArrayLike, pair: ArrayLike, samples: int = 0) -> SlateMoments:
+        """Make the moments from P(slot shows a), (K, N), and of pairs, (K, N, K, N)."""
+        slot = checks.probabilities(single, "single", 2)
+        joint = checks.probabilities(pair, "pair", 4)
+        checks.same_shape(joint, slot.shape * 2, "pair", "single")
+        shown = np.flatnonzero(slot.any(axis=0))
+        types = np.full(slot.shape[1], -1)
+        types[shown] = np.arange(len(shown))
+        joint = joint[:, shown][:, :, :, shown]
+        table = TypeTable(np.ones(len(shown), dtype=np.int64), slot[:, shown], joint)
+        return SlateMoments(types, table, samples=samples)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was sampled."""
+        return self.samples == 0
+
+    @cached_property
+    def stderr(self) -> float:
+        """The largest standard error of any probability here; 0 where they are exact."""
+        if self.exact:
+            return 0.0
+        chance = np.concatenate([self.table.slot.ravel(), self.table.joint.ravel()])
+        return float(np.sqrt((chance * (1.0 - chance)).max(initial=0.0) / self.samples))
+
+    @cached_property
+    def single(self) -> NDArray[np.float64]:
+        """P(slot j shows document a), (K, N): q of this policy."""
+        return self._of_documents(self.table.slot / self.table.counts)
+
+    def _of_documents(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``values`` of types (..., T) for each document, (..., N); 0 where never shown."""
+        shown = self.types >= 0
+        result = np.zeros((*values.shape[:-1], len(self.types)))
+        result[..., shown] = values[..., self.types[shown]]
+        return result
+
+    @property
+    def pair(self) -> NDArray[np.float64]:
+        """P(slot j shows a and slot k shows b), (K, N, K, N): Γ of this policy."""
+        shown = np.flatnonzero(self.types >= 0)
+        types = self.types[shown]
+        counts = self.table.counts[types]
+        same = types[:, None] == types
+        share = 1.0 / (counts[:, None] * np.where(same, np.maximum(counts - 1, 1), counts))
+        share[np.diag_indices(len(shown))] = counts == 1
+        slots = len(self.table.slot)
+        part = self.table.joint[:, types][:, :, :, types] * share[:, None]
+        for j in range(slots):
+            part[j, :, j] = np.diag(self.single[j, shown])
+        result = np.zeros((slots, len(self.types), slots, len(self.types)))
+        result[:, shown[:, None, None], np.arange(slots)[:, None], shown] = part
+        return result
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a page can show a document twice."""
+        alone = np.flatnonzero(self.table.counts == 1)
+        twice = self.table.joint[:, alone, :, alone]  # (alone, K, K)
+        return bool((twice.sum(axis=(1, 2)) > self.table.slot[:, alone].sum(axis=0) + 1e-12).any())
+
+
+def mixed(parts: Sequence[SlateMoments], shares: Sequence[float]) -> SlateMoments:
+    """Return the moments of showing a page of ``parts[i]`` with probability ``shares[i]``.
+
+    Two documents are of one type where all parts treat them alike.
+    """
+    labels = np.stack([part.types for part in parts])
+    shown = (labels >= 0).any(axis=0)
+    columns, inverse, counts = np.unique(
+        labels[:, shown], axis=1, return_inverse=True, return_counts=True
+    )
+    types = np.full(labels.shape[1], -1)
+    types[shown] = inverse.reshape(-1)
+    slots, n_types = len(parts[0].table.slot), columns.shape[1]
+    slot, joint = np.zeros((slots, n_types)), np.zeros((slots, n_types, slots, n_types))
+    for part, share, coarse in zip(parts, shares, columns, strict=True):
+        fine = np.flatnonzero(coarse >= 0)
+        one, two = _refined(part.table, coarse[fine], counts[fine])
+        slot[:, fine] += share * one
+        joint[:, fine[:, None, None], np.arange(slots)[:, None], fine] += share * two
+    return SlateMoments(types, TypeTable(counts, slot, joint), samples=_samples(parts))
+
+
+def _samples(parts: Sequence[SlateMoments]) -> int:
+    return min((part.samples for part in parts if not part.exact), default=0)
+
+
+def _refined(
+    table: TypeTable, coarse: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the moments of parts of types: ``counts[r]`` documents of type ``coarse[r]``."""
+    whole = table.counts[coarse]
+    slot = table.slot[:, coarse] * (counts / whole)
+    same = coarse[:, None] == coarse
+    ways = counts[:, None] * np.where(np.eye(len(counts), dtype=bool), counts - 1, counts)
+    of = whole[:, None] * np.where(same, whole - 1, whole)
+    share = np.where(of > 0, ways / np.maximum(of, 1), 1.0)  # alone: the same document again
+    joint = table.joint[:, coarse][:, :, :, coarse] * share[:, None]
+    for j in range(len(slot)):
+        joint[j, :, j] = np.diag(slot[j])
+    return slot, joint

@@ -1,0 +1,89 @@
+"""Policies that fill each slot independently of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import checks
+from .base import Policy, register
+from .moments import SlateMoments
+from .type_tables import ProductTable
+
+
+@register("Product")
+class Product(Policy):
+    """Draws the document of each slot from the slot's own distribution; repeats are allowed.
+
+    Parameters
+    ----------
+    probs : (Q, K, N)
+        Each slot's distribution over documents: sums to one, or all zeros for a slot that stays
+        empty. Empty slots only trail.
+
+    Notes
+    -----
+    The Cartesian products of the slates paper (Examples 1 and 4). Costs O(K log N) a page to draw
+    and O(K) for a log-probability.
+    """
+
+    def __init__(self, probs: ArrayLike) -> None:
+        array = checks.probabilities(probs, "probs", 3)
+        if 0 in array.shape:
+            raise ValueError(f"probs is empty, shape {array.shape}")
+        total = array.sum(axis=2)
+        wrong = (np.abs(total - 1.0) > 1e-6) & (total > 0)
+        if wrong.any():
+            query, slot = np.argwhere(wrong)[0]
+            raise ValueError(f"probs[{query}, {slot}] must sum to 1, not {total[query, slot]:.8g}")
+        if ((total[:, :-1] == 0) & (total[:, 1:] > 0)).any():
+            raise ValueError("probs has an empty slot (all zeros) before one that is not")
+        filled = total[:, :, None] > 0
+        self.probs = np.divide(array, total[:, :, None], out=np.zeros_like(array), where=filled)
+        self.probs.flags.writeable = False
+        self.slots = array.shape[1]
+        self.shape = array.shape[0], array.shape[2]
+        self._filled = filled[:, :, 0]
+        with np.errstate(divide="ignore"):
+            self._logs = np.log(self.probs)
+        # One ascending array for all slots, each from its own number on: one search finds them all.
+        ends = np.cumsum(self.probs, axis=2)
+        ends /= np.where(filled, ends[:, :, -1:], 1.0)
+        number = np.arange(total.size).reshape(total.shape)
+        self._ends = (ends + number[:, :, None]).reshape(-1)
+        self._last = self.shape[1] - 1 - (self.probs[:, :, ::-1] > 0).argmax(axis=2)
+
+    def state(self) -> dict[str, Any]:
+        """Return the probabilities."""
+        return {"probs": self.probs}
+
+    def draw(
+        self, query: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Draw rankings (n, K) and their log-probabilities (n,)."""
+        number = query[:, None] * self.slots + np.arange(self.slots)
+        uniform = rng.random(number.shape)
+        found = np.searchsorted(self._ends, uniform + number, side="right")
+        found -= number * self.shape[1]
+        found = np.minimum(found, self._last[query])  # rounding of the sum may lead past the end
+        ranking = np.where(self._filled[query], found, -1)
+        return ranking, self.log_prob(query, ranking)
+
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return log P(ranking | query), (n,)."""
+        query, ranking = self.checked_pages(query, ranking)
+        slots = np.arange(self.slots)
+        logs = self._logs[query[:, None], slots, ranking]
+        empty = np.where(self._filled[query], -np.inf, 0.0)
+        return np.where(ranking >= 0, logs, empty).sum(axis=1)
+
+    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+        """Return the likeliest document of each slot, ties by index, (n, K)."""
+        query = self.checked_query(query)
+        return np.where(self._filled[query], self.probs[query].argmax(axis=2), -1)
+
+    def marginals(self, query: int) -> SlateMoments:
+        """Return the exact moments of one query's pages."""
+        return SlateMoments(np.arange(self.shape[1]), ProductTable(self.probs[query]))

@@ -1,0 +1,149 @@
+"""Moments of types, groups of documents that a policy treats alike, and the inverse of Γ on them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import Block, block
+
+
+class TypeTable:
+    """Moments of the types that pages show, one query's or shared by many.
+
+    Γ is the same for all documents of a type, so it splits into one matrix that acts on the means
+    of the types and, for each type, one that acts on the differences between its documents.
+
+    Parameters
+    ----------
+    counts : (T,)
+        How many documents are of each type.
+    slot : (K, T)
+        P(slot j shows a document of type t).
+    joint : (K, T, K, T)
+        P(slot j shows type t and slot k type u). A page shows no document twice, but for those that
+        are alone in their type.
+    """
+
+    def __init__(
+        self,
+        counts: NDArray[np.int64],
+        slot: NDArray[np.float64],
+        joint: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.counts = counts
+        self.slot = slot
+        self._joint = joint
+
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """P(slot j shows type t and slot k type u), (K, T, K, T)."""
+        assert self._joint is not None
+        return self._joint
+
+    @cached_property
+    def between(self) -> Block:
+        """What Γ does to the means of the types, times the roots of their counts, (K T, K T)."""
+        size = self.slot.size
+        root = np.sqrt(self.counts)
+        return block((self.joint / (root[:, None, None] * root)).reshape(size, size))
+
+    @cached_property
+    def within(self) -> list[Block | None]:
+        """What Γ does to differences within each type, (K, K); None for a single document."""
+        return [
+            _within(self.slot[:, t], self.joint[:, t, :, t], int(count)) if count > 1 else None
+            for t, count in enumerate(self.counts)
+        ]
+
+    def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Γ† times scaled means of types, (..., K, T)."""
+        return (means.reshape(*means.shape[:-2], -1) @ self.between.inverse).reshape(means.shape)
+
+    def project_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what of scaled means of types, (..., K, T), is in the range of Γ."""
+        return (means.reshape(*means.shape[:-2], -1) @ self.between.projector).reshape(means.shape)
+
+
+def _within(slot: NDArray[np.float64], joint: NDArray[np.float64], count: int) -> Block:
+    matrix = -joint / (count * (count - 1))
+    np.fill_diagonal(matrix, slot / count)
+    return block(matrix)
+
+
+class UniformTable(TypeTable):
+    """One type: every ordered choice of ``slots`` out of ``count`` documents is equally likely.
+
+    In closed form, with m documents and K filled slots: Γ is 1 1ᵀ / m between and
+    (I - 1 1ᵀ / m) / (m - 1) within.
+    """
+
+    def __init__(self, count: int, slots: int) -> None:
+        filled = (np.arange(slots) < count).astype(np.float64)
+        joint = (filled[:, None] * filled)[:, None, :, None]
+        super().__init__(np.array([count]), filled[:, None], joint)
+
+    @cached_property
+    def between(self) -> Block:
+        """In closed form, (K, K)."""
+        ones, filled = self.joint[:, 0, :, 0], self.slot.sum()
+        return Block(ones * self.counts[0] / filled**2, ones / filled)
+
+    @cached_property
+    def within(self) -> list[Block | None]:
+        """In closed form, (K, K)."""
+        count = int(self.counts[0])
+        if count == 1:
+            return [None]
+        ones, identity = self.joint[:, 0, :, 0], np.diag(self.slot[:, 0])
+        filled = int(self.slot.sum())
+        if filled == count:  # whole lists: every document's slots sum to 1, which nothing varies
+            projector = identity - ones / filled
+            return [Block((count - 1) * projector, projector)]
+        return [Block((count - 1) * (identity + ones / (count - filled)), identity)]
+
+
+class ProductTable(TypeTable):
+    """Slots drawn independently of each other; each document is a type of its own.
+
+    Γ has diag(p_j) for slot j and p_j p_kᵀ for two slots. With L filled slots,
+    diag(1/p) - (L - 1)/L² 1 1ᵀ is a generalised inverse (Example 4 of the slates paper), and the
+    projector onto the range of Γ on both sides makes it Moore and Penrose's. The null space is
+    that of vectors that are constant in each slot, with constants that sum to 0.
+
+    Parameters
+    ----------
+    slot : (K, N)
+        The slots' distributions; zeros for an empty slot.
+    """
+
+    def __init__(self, slot: NDArray[np.float64]) -> None:
+        super().__init__(np.ones(slot.shape[1], dtype=np.int64), slot)
+        self._some = slot > 0
+        self._sizes = self._some.sum(axis=1)
+
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """P(slot j shows a and slot k shows b), (K, N, K, N)."""
+        joint = self.slot[:, :, None, None] * self.slot
+        for j, slot in enumerate(self.slot):
+            joint[j, :, j] = np.diag(slot)
+        return joint
+
+    def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Γ† times ``means``, (..., K, N)."""
+        filled = max(int((self._sizes > 0).sum()), 1)
+        inside = self.project_between(means)
+        result = np.divide(inside, self.slot, out=np.zeros_like(inside), where=self._some)
+        total = inside.sum(axis=(-2, -1), keepdims=True)
+        return self.project_between(result - (filled - 1) / filled**2 * total)
+
+    def project_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what of ``means``, (..., K, N), is in the range of Γ."""
+        inside = np.where(self._some, means, 0.0)
+        sizes = np.maximum(self._sizes, 1)[:, None]
+        centre = inside.sum(axis=-1, keepdims=True) / sizes
+        common = centre.sum(axis=-2, keepdims=True) / max((self._some / sizes**2).sum(), 1e-300)
+        return np.where(self._some, inside - centre + common / sizes, 0.0)
