@@ -6,7 +6,7 @@ from .marginals import slate_marginals, slate_moments
 from .mixture import Mixture, epsilon_uniform
 from .moments import SlateMoments
 from .optimised import max_reward, top_down
-from .pi_opt import SlateLearner, greedy_slates, lambdamart, pi_opt, supervised
+from .pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
 from .pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
@@ -16,7 +16,7 @@ from .rankers import logging_policy, named_ranker, p_alpha, ranker_names, ranker
 __all__ = [
     "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "SlateLearner",
     "SlateMoments", "SlatePseudoinverse", "Uniform", "epsilon_uniform", "feature_group",
-    "greedy_slates", "lambdamart", "logging_policy", "max_reward", "named_ranker", "p_alpha",
-    "pi_opt", "ranker_names", "ranker_scores", "register", "slate_marginals", "slate_moments",
-    "slate_pseudoinverse", "stochastic", "supervised", "top_down",
+    "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
+    "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",
+    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ _ROWS = 1 << 18  # rows of slot-action features made at once to predict
 
 
 class SlateLearner:
-    """What ``pi_opt`` learned: a score for each document in each slot, from its features.
+    """What ``fit_pi_opt`` learned: a score for each document in each slot, from its features.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SlateLearner:
 
 
 class DocumentLearner:
-    """A score for each document, the same in all slots: ``supervised`` and ``lambdamart``."""
+    """A score for each document, the same in all slots: ``fit_supervised``, ``fit_lambdamart``."""
 
     def __init__(self, model: Any, slots: int) -> None:
         self.model, self.slots = model, slots
@@ -67,7 +67,7 @@ class DocumentLearner:
         return Ranker(self.scores(world), self.slots, world=world)
 
 
-def pi_opt(
+def fit_pi_opt(
     log: ClickLog, rewards: ArrayLike, logging: Policy, world: World, seed: int = 0, **trees: Any
 ) -> SlateLearner:
     """Learn a ranking policy from slates and their rewards alone (section 4.2).
@@ -121,7 +121,7 @@ def pi_opt(
     return SlateLearner(model, logging.slots)
 
 
-def supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
+def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn the gains ``2**rel - 1`` of the graded documents by the same regression (SUP)."""
     judged = world.candidates & (world.relevance >= 0)
     features, gains = _features(world)[judged], world.gain[judged]
@@ -129,7 +129,7 @@ def supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> Do
     return DocumentLearner(model, slots)
 
 
-def lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
+def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
     _features(world)
     judged = world.candidates & (world.relevance >= 0)
