@@ -1,11 +1,22 @@
-"""Metrics, values of policies, the optimiser's curse, intervals and tables."""
+"""Metrics, values of policies, off-policy estimates, the optimiser's curse, intervals, tables."""
 
+from ..policies import slate_marginals
 from .auroc import Auroc, auroc
 from .bootstrap import bootstrap, perplexity_interval
 from .curse import CurseReport, best_policy, curse
 from .estimates import Estimate
 from .ndcg import ndcg
 from .normalised import normalised_perplexity
+from .offpolicy import (
+    NoOverlap,
+    PseudoinverseWeights,
+    SlateEstimate,
+    estimate,
+    estimator_names,
+    importance_weights,
+    metric_rewards,
+    slate_rewards,
+)
 from .outcomes import ImpossibleOutcome
 from .perplexity import Perplexity, log_likelihood, perplexity
 from .recall import recall
@@ -14,8 +25,9 @@ from .tables import Metric, ResultTable
 from .values import value
 
 __all__ = [
-    "Auroc", "CurseReport", "Estimate", "ImpossibleOutcome", "Interval", "Metric", "Perplexity",
-    "ResultTable", "auroc", "best_policy", "bootstrap", "curse", "interval", "log_likelihood",
-    "marks", "ndcg", "normalised_perplexity", "perplexity", "perplexity_interval", "recall",
-    "value", "welch",
+    "Auroc", "CurseReport", "Estimate", "ImpossibleOutcome", "Interval", "Metric", "NoOverlap",
+    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "auroc", "best_policy",
+    "bootstrap", "curse", "estimate", "estimator_names", "importance_weights", "interval",
+    "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
+    "perplexity_interval", "recall", "slate_marginals", "slate_rewards", "value", "welch",
 ]  # fmt: skip

@@ -75,7 +75,7 @@ def _merge(
     while True:
         code = rng.integers(1 << 63, size=left.shape[1])
         with np.errstate(over="ignore"):
-            codes = (left @ code)[state] - code[drawn]
+            codes = np.einsum("st,t->s", left, code)[state] - code[drawn]
         values, first, following = np.unique(codes, return_index=True, return_inverse=True)
         if len(values) == number:
             return following, first

@@ -15,6 +15,7 @@ from .base import Policy, candidate_scores, register
 from .moments import SlateMoments
 from .type_tables import TypeTable, UniformTable
 
+_CHUNK = 8192  # pages whose probabilities are worked out at a time, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
 
@@ -112,14 +113,51 @@ class PlackettLuce(Policy):
         if not self._full:
             remaining = np.where(chosen > 0, remaining, 1.0)
             chosen = np.where(chosen > 0, chosen, 1.0)
-        # One logarithm for as many places as a product of their quotients can hold.
-        groups = range(0, slots, self._group)
-        products = np.multiply.reduceat(chosen / remaining, groups, axis=0)
-        return np.log(products).sum(axis=0)
+        return self._log_of_product(chosen / remaining)
+
+    def _log_of_product(self, quotients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the logs of ``quotients`` (K, n) over places, (n,).
+
+        One logarithm for as many places as a product of their quotients can hold.
+        """
+        groups = range(0, len(quotients), self._group)
+        return np.log(np.multiply.reduceat(quotients, groups, axis=0)).sum(axis=0)
 
     def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
         query, ranking = self.checked_pages(query, ranking)
+        if not self._linear:
+            return self._log_prob_in_logs(query, ranking)
+        parts = [slice(start, start + _CHUNK) for start in range(0, len(query), _CHUNK)]
+        return np.concatenate(
+            [np.zeros(0), *(self._linear_log_prob(query[part], ranking[part]) for part in parts)]
+        )
+
+    def _linear_log_prob(
+        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-probabilities of a chunk of pages, (n,), by sums of weights."""
+        rows = np.arange(len(query))
+        left = np.zeros((len(query), self.shape[1] + 1))  # -1 lands in the last column
+        left[:, :-1] = self._scaled.take(query, axis=0)
+        chosen = np.empty((self.slots, len(query)))  # 0 where a document is none, or one again
+        for slot, documents in enumerate(ranking.T):
+            chosen[slot] = left[rows, documents]
+            left[rows, documents] = 0.0
+        length = np.minimum(self.slots, self._n_candidates[query])
+        filled = np.arange(self.slots)[:, None] < length
+        possible = ((chosen > 0) == filled).all(axis=0) & ((ranking.T >= 0) == filled).all(axis=0)
+        # Remaining mass before each place: what is never shown, then the places from the last up.
+        ahead = np.concatenate([left.sum(axis=1)[None], chosen[::-1]])
+        remaining = np.cumsum(ahead, axis=0)[:0:-1]
+        sensible = filled & possible
+        quotients = np.where(sensible, chosen, 1.0) / np.where(sensible, remaining, 1.0)
+        return np.where(possible, self._log_of_product(quotients), -np.inf)
+
+    def _log_prob_in_logs(
+        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-probabilities of pages, (n,), where weights span too much to be summed."""
         shown = ranking >= 0
         rows = np.arange(len(query))[:, None]
         times = np.zeros((len(query), self.shape[1] + 1), dtype=np.int64)

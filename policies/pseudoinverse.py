@@ -28,7 +28,8 @@ class SlatePseudoinverse:
         self.moments = moments
         self.shape = moments.table.slot.shape[0], len(moments.types)
         table = moments.table
-        self._members = [np.flatnonzero(moments.types == t) for t in np.flatnonzero(table.counts > 1)]
+        several = np.flatnonzero(table.counts > 1)
+        self._members = [np.flatnonzero(moments.types == t) for t in several]
         self._spread = [part for part in table.within if part is not None]
         shown = np.flatnonzero(moments.types >= 0)
         self._to_types = np.zeros((self.shape[1], len(table.counts)))
@@ -50,7 +51,8 @@ class SlatePseudoinverse:
     def _applied(self, vectors: ArrayLike, inverse: bool) -> NDArray[np.float64]:
         array = np.asarray(vectors, dtype=np.float64)
         if array.shape[-2:] != self.shape:
-            raise ValueError(f"vectors has shape {array.shape}, but needs (..., K, N) = {self.shape}")
+            slots, n_docs = self.shape
+            raise ValueError(f"vectors has shape {array.shape}, not (..., {slots}, {n_docs})")
         table = self.moments.table
         means = array @ self._to_types
         between = table.times_between(means) if inverse else table.project_between(means)

@@ -1,4 +1,4 @@
-"""Moments of types, groups of documents that a policy treats alike, and the inverse of Γ on them."""
+"""Moments of types, which are groups of documents that a policy treats alike, and Γ† on them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,12 @@
+"""Off-policy evaluation: a target policy's value from another policy's log."""
+
+from .estimators import estimate, estimator_names
+from .importance import NoOverlap, importance_weights
+from .pi_weights import PseudoinverseWeights
+from .results import SlateEstimate
+from .rewards import metric_rewards, slate_rewards
+
+__all__ = [
+    "NoOverlap", "PseudoinverseWeights", "SlateEstimate", "estimate", "estimator_names",
+    "importance_weights", "metric_rewards", "slate_rewards",
+]  # fmt: skip

@@ -1,0 +1,85 @@
+"""Importance weights of whole pages: how much more often the target shows them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data import ClickLog
+from ...policies import Policy
+
+_PAGES_CHECKED = 1000
+
+
+class NoOverlap(UserWarning):
+    """The target policy shows what the logging policy does not: no estimate can know its value."""
+
+
+def importance_weights(
+    log: ClickLog, target: Policy, logging: Policy | None = None
+) -> NDArray[np.float64]:
+    """Return π(s | x) / μ(s | x) of every row, (n,).
+
+    μ(s | x) is the log's propensity where it has one, else ``logging.log_prob``. A propensity of
+    zero or one that is missing or not finite is an error that names the row.
+    """
+    if not target.has_log_prob:
+        raise ValueError(f"target ({type(target).__name__}) has no log_prob, which weights need")
+    shown = _log_propensity(log, logging)
+    wrong = ~np.isfinite(shown)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"row {row} of the log has log-propensity {shown[row]}: the logging policy cannot have "
+            "shown its page"
+        )
+    ratio = target.log_prob(log.query, log.ranking) - shown
+    with np.errstate(over="ignore"):
+        weights = np.exp(ratio)
+    wrong = ~np.isfinite(weights)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"row {row} of the log has log-weight {ratio[row]}, which is not usable")
+    return weights
+
+
+def _log_propensity(log: ClickLog, logging: Policy | None) -> NDArray[np.float64]:
+    if log.log_propensity is not None:
+        return log.log_propensity
+    if logging is None or not logging.has_log_prob:
+        raise ValueError(
+            "the log has no log_propensity and logging is None or has no log_prob: row 0 has no "
+            "propensity"
+        )
+    return logging.log_prob(log.query, log.ranking)
+
+
+def warn_without_overlap(
+    logging: Policy | None, target: Policy, queries: NDArray[np.int64], seed: int
+) -> None:
+    """Warn where the logging policy never shows a page of the target's.
+
+    The pages of up to a thousand queries: all of a deterministic target's, drawn ones otherwise.
+    """
+    if logging is None or not logging.has_log_prob:
+        return
+    rng = np.random.default_rng((seed, 1))
+    some = queries
+    if len(some) > _PAGES_CHECKED:
+        some = np.sort(rng.choice(some, _PAGES_CHECKED, replace=False))
+    if target.deterministic:
+        pages = target.greedy(some)
+    else:
+        some = np.repeat(some, max(_PAGES_CHECKED // len(some) // 4, 1))
+        pages = target.sample(some, rng)
+    never = np.isneginf(logging.log_prob(some, pages))
+    if never.any():
+        query = int(some[np.flatnonzero(never)[0]])
+        warnings.warn(
+            f"the logging policy never shows {int(never.sum())} of {len(some)} pages of the "
+            f"target that were looked at (query {query} is the first): their rewards are unknown",
+            NoOverlap,
+            stacklevel=4,
+        )

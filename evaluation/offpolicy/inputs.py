@@ -1,0 +1,109 @@
+"""What every estimator is given, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...data import ClickLog, World, checks
+from ...policies import Policy
+from ..outcomes import weights as impressions
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A log with its rewards and policies, checked.
+
+    Attributes
+    ----------
+    log : ClickLog
+    rewards, counts : (n,)
+        Reward of each row, and how many impressions it stands for.
+    queries, rows : (q,), (n,)
+        The distinct queries, and which of them each row has.
+    logging, target : Policy or None
+    world : World or None
+    """
+
+    log: ClickLog
+    rewards: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    queries: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    logging: Policy | None
+    target: Policy | None
+    world: World | None
+
+    def need_target(self) -> Policy:
+        """Return the target policy, or raise where there is none."""
+        return _needed(self.target, "target")
+
+    def need_logging(self) -> Policy:
+        """Return the logging policy, or raise where there is none."""
+        return _needed(self.logging, "logging")
+
+    def need_world(self) -> World:
+        """Return the world, or raise where there is none."""
+        if self.world is None:
+            raise ValueError("world is None, but this estimator needs its features")
+        return self.world
+
+    def part(self, rows: NDArray[np.int64]) -> Inputs:
+        """Return these rows alone."""
+        queries, again = np.unique(self.rows[rows], return_inverse=True)
+        return Inputs(
+            self.log[rows], self.rewards[rows], self.counts[rows], self.queries[queries], again,
+            self.logging, self.target, self.world,
+        )  # fmt: skip
+
+
+def _needed(policy: Policy | None, name: str) -> Policy:
+    if policy is None:
+        raise ValueError(f"{name} is None, but this estimator needs the {name} policy")
+    return policy
+
+
+def checked_inputs(
+    log: ClickLog,
+    rewards: ArrayLike,
+    logging: Policy | None,
+    target: Policy | None,
+    world: World | None,
+) -> Inputs:
+    """Return the estimators' inputs after checking that they belong together."""
+    if not isinstance(log, ClickLog):
+        raise ValueError(f"log must be a clickgym.data.ClickLog, not {type(log).__name__}")
+    if not log.impressions > 0:
+        raise ValueError("log has no impressions to estimate from")
+    values = checks.finite(rewards, "rewards", 1)
+    checks.same_shape(values, (len(log),), "rewards", "the log")
+    if world is not None:
+        log.check_world(world)
+    for name, policy in (("logging", logging), ("target", target)):
+        if policy is not None:
+            _check_policy(name, policy, log, world)
+    asked = np.bincount(log.query) > 0
+    places = np.cumsum(asked) - 1
+    return Inputs(
+        log, values, impressions(log), np.flatnonzero(asked), places[log.query], logging, target,
+        world,
+    )  # fmt: skip
+
+
+def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None) -> None:
+    if not isinstance(policy, Policy):
+        raise ValueError(f"{name} must be a clickgym.policies.Policy, not {type(policy).__name__}")
+    if world is not None:
+        policy.check_world(world)
+    if policy.slots != log.slots:
+        raise ValueError(f"{name} shows {policy.slots} slots, the log has {log.slots}")
+    highest = int(log.query.max())
+    if highest >= policy.shape[0]:
+        raise ValueError(f"{name} knows {policy.shape[0]} queries, the log has query {highest}")
+    if None not in (policy.fingerprint, log.fingerprint) and policy.fingerprint != log.fingerprint:
+        raise ValueError(
+            f"{name} and the log belong to different worlds: their fingerprints are "
+            f"{policy.fingerprint:.12}… and {log.fingerprint:.12}…"
+        )

@@ -1,0 +1,167 @@
+"""Weights of the pseudoinverse estimator: tables made once a query, looked up for every page."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from ...data import checks
+from ...policies import Policy, SlatePseudoinverse, slate_moments
+from ...policies.marginals import SAMPLES
+from .importance import NoOverlap
+
+_CHUNK = 8192  # rows looked up at a time, so that they stay in cache
+_OUTSIDE = 1e-7  # marginals may be this far out of the range of Γ by rounding
+
+
+class PseudoinverseWeights:
+    """q_π Γ† 1_s of pages: what a page of the logging policy says about the target policy.
+
+    Γ† q_π is a (K, N) table for each query, so a page's weight is the sum of K numbers, whatever
+    the logging policy is. Make it once, use it for many logs.
+
+    Parameters
+    ----------
+    logging, target : Policy
+        Same numbers of slots and queries.
+    queries : (q,) integers
+        The queries that pages may have.
+    samples, seed : int
+        For policies whose marginals are sampled (``slate_moments``).
+
+    Attributes
+    ----------
+    queries : (q,)
+        Distinct, ascending.
+    tables : (q, K, N)
+        Γ† q_π; NaN where the logging policy never shows a document.
+    sigma_squared : (q,)
+        q_π Γ† q_π.
+    outside : (q,)
+        How far q_π is out of the range of Γ: above rounding, the target shows what logging does
+        not, of which a ``NoOverlap`` warns.
+    exact : bool
+        Whether all marginals are.
+
+    Notes
+    -----
+    Memory is 8 q K (N + 1) bytes; a weight costs K look-ups.
+    """
+
+    def __init__(
+        self,
+        logging: Policy,
+        target: Policy,
+        queries: ArrayLike,
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> None:
+        if logging.slots != target.slots:
+            raise ValueError(f"target shows {target.slots} slots, logging {logging.slots}")
+        self.queries = np.unique(logging.checked_query(queries))
+        self._slots, self._n_docs = logging.slots, logging.shape[1]
+        self._index = np.full(logging.shape[0], -1)
+        self._index[self.queries] = np.arange(len(self.queries))
+        # The first place of each slot is for an empty one.
+        self._padded = np.zeros((len(self.queries), self._slots, self._n_docs + 1))
+        self.sigma_squared = np.zeros(len(self.queries))
+        self.outside = np.zeros(len(self.queries))
+        self._repeats = np.zeros(len(self.queries), dtype=bool)
+        self.exact = True
+        for place, query in enumerate(self.queries.tolist()):
+            self._set_up(place, query, logging, target, samples, seed)
+        self._warn(stacklevel=3)
+
+    def _set_up(
+        self, place: int, query: int, logging: Policy, target: Policy, samples: int, seed: int
+    ) -> None:
+        shown = slate_moments(logging, query, samples, seed)
+        wanted = slate_moments(target, query, samples, seed + 1)
+        marginals = np.zeros((self._slots, self._n_docs))
+        width = min(wanted.single.shape[1], self._n_docs)
+        marginals[:, :width] = wanted.single[:, :width]
+        inverse = SlatePseudoinverse(shown)
+        table = inverse.times(marginals)
+        self.sigma_squared[place] = (marginals * table).sum()
+        beyond = wanted.single[:, width:].max(initial=0.0)
+        self.outside[place] = max(np.abs(marginals - inverse.projected(marginals)).max(), beyond)
+        self._repeats[place] = shown.repeats
+        self.exact &= shown.exact and wanted.exact
+        if shown.exact:
+            table = np.where(shown.single > 0, table, np.nan)
+            self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
+        self._padded[place, :, 1:] = table
+
+    def _warn(self, stacklevel: int) -> None:
+        outside = self.outside > _OUTSIDE
+        if outside.any():
+            worst = int(self.outside.argmax())
+            warnings.warn(
+                f"the target shows what the logging policy does not for {int(outside.sum())} of "
+                f"{len(outside)} queries (most for query {self.queries[worst]}, probability "
+                f"{self.outside[worst]:.2g}): those rewards are unknown",
+                NoOverlap,
+                stacklevel=stacklevel + 1,
+            )
+
+    @property
+    def tables(self) -> NDArray[np.float64]:
+        """Γ† q_π of each query, (q, K, N)."""
+        return self._padded[:, :, 1:]
+
+    def of(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return the weights of pages ``query`` (n,), ``ranking`` (n, K), as (n,)."""
+        asked = checks.integers(query, "query", 1)
+        pages = checks.integers(ranking, "ranking", 2)
+        checks.same_shape(pages, (len(asked), self._slots), "ranking", "these policies")
+        checks.rankings(pages, asked, len(self._index), self._n_docs)
+        rows = self._index.take(asked)
+        if rows.size and rows.min() < 0:
+            row = int(rows.argmin())
+            raise ValueError(f"query[{row}] is {asked[row]}, which these weights were not made for")
+        width = self._n_docs + 1
+        first = np.arange(self._slots) * width + 1
+        ones, flat = np.ones(self._slots), self._padded.reshape(-1)
+        weights = np.empty(len(asked))
+        for start in range(0, len(asked), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            places = pages[part] + first
+            places += (rows[part] * (self._slots * width))[:, None]
+            np.dot(flat.take(places), ones, out=weights[part])
+        wrong = np.isnan(weights)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"row {row} shows {pages[row].tolist()} for query {asked[row]}, which the logging "
+                "policy never does: its propensity is zero"
+            )
+        return weights
+
+    @cached_property
+    def rho(self) -> NDArray[np.float64]:
+        """The largest |weight| of any page that the logging policy shows, (q,).
+
+        Over all pages of documents that it shows in their slots, without repeats unless it has
+        some: an upper bound for a policy that never shows some of those pages.
+        """
+        return np.array([
+            _largest(table, repeats)
+            for table, repeats in zip(self._padded, self._repeats, strict=True)
+        ])  # fmt: skip
+
+
+def _largest(table: NDArray[np.float64], repeats: bool) -> float:
+    """Return the largest |sum| of one number a slot; column 0 is for an empty slot, NaN is not."""
+    if repeats:
+        return float(max(np.nanmax(table, axis=1).sum(), -np.nanmin(table, axis=1).sum()))
+    choices = np.hstack([table[:, 1:], np.repeat(table[:, :1], len(table), axis=1)])
+    sums = []
+    for sign in (1.0, -1.0):
+        cost = np.where(np.isnan(choices), np.inf, -sign * choices)
+        slot, choice = linear_sum_assignment(cost)
+        sums.append(-cost[slot, choice].sum())
+    return float(max(sums))

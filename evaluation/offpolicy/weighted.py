@@ -1,0 +1,137 @@
+"""Estimators that weight the log's rewards: on-policy, IPS and pseudoinverse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data import checks
+from ...policies.marginals import SAMPLES
+from .importance import importance_weights, warn_without_overlap
+from .inputs import Inputs
+from .pi_weights import PseudoinverseWeights
+from .results import SlateEstimate, about_weights, mean_of, nothing_known, ratio_of
+
+
+def on_policy(inputs: Inputs) -> SlateEstimate:
+    """Return the mean reward of a log that the target policy itself made."""
+    result = mean_of(inputs.rewards, inputs.counts, "on-policy mean")
+    return result.saying(**about_weights(np.ones(len(inputs.rewards)), inputs.counts))
+
+
+def ips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
+    """Return the mean of rewards times π/μ (equation 4, left)."""
+    return _by_weights(inputs, importance_rows(inputs, seed), clip, "IPS", weighted=False)
+
+
+def wips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
+    """Return the ratio form of IPS (equation 4, right)."""
+    return _by_weights(inputs, importance_rows(inputs, seed), clip, "weighted IPS", weighted=True)
+
+
+def importance_rows(inputs: Inputs, seed: int) -> NDArray[np.float64]:
+    """Return the importance weights of the rows, (n,), after looking for overlap."""
+    target = inputs.need_target()
+    weights = importance_weights(inputs.log, target, inputs.logging)
+    warn_without_overlap(inputs.logging, target, inputs.queries, seed)
+    return weights
+
+
+def pi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    delta: float = 0.05,
+    reward_bound: float | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return the pseudoinverse estimate (equation 6) with σ², ρ and the bound of Theorem 1."""
+    tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
+    result = _by_weights(inputs, values, clip, method_of("PI", tables), weighted=False)
+    with_overlap(result, inputs, tables)
+    if clip is None:
+        result.saying(bound=_theorem_1(result, inputs, delta, reward_bound))
+    return result
+
+
+def wpi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return the ratio form of the pseudoinverse estimate (equation 7)."""
+    tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
+    result = _by_weights(inputs, values, clip, method_of("weighted PI", tables), weighted=True)
+    return with_overlap(result, inputs, tables)
+
+
+def pseudoinverse_rows(
+    inputs: Inputs, made: PseudoinverseWeights | None, samples: int, seed: int
+) -> tuple[PseudoinverseWeights, NDArray[np.float64]]:
+    """Return the tables of pseudoinverse weights, and the weights of the rows, (n,)."""
+    if made is None:
+        logging, target = inputs.need_logging(), inputs.need_target()
+        made = PseudoinverseWeights(logging, target, inputs.queries, samples, seed)
+    return made, made.of(inputs.log.query, inputs.log.ranking)
+
+
+def method_of(name: str, tables: PseudoinverseWeights) -> str:
+    """Return the method of an estimator, with what was sampled for it."""
+    return name if tables.exact else f"{name}, sampled marginals"
+
+
+def with_overlap(
+    result: SlateEstimate, inputs: Inputs, tables: PseudoinverseWeights
+) -> SlateEstimate:
+    """Set σ² and ρ of the log's queries."""
+    places = np.searchsorted(tables.queries, inputs.queries)
+    counts = np.bincount(inputs.rows, inputs.counts)
+    sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
+    return result.saying(sigma_squared=sigma_squared, rho=float(tables.rho[places].max()))
+
+
+def _theorem_1(
+    result: SlateEstimate, inputs: Inputs, delta: float, reward_bound: float | None
+) -> float:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be between 0 and 1, not {delta}")
+    largest = float(np.abs(inputs.rewards).max())
+    bound = max(largest, 1.0) if reward_bound is None else float(reward_bound)
+    if bound < largest:
+        raise ValueError(f"reward_bound is {bound}, but a reward has size {largest}")
+    assert result.sigma_squared is not None
+    assert result.rho is not None
+    n, logarithm = inputs.counts.sum(), math.log(2.0 / delta)
+    first = math.sqrt(2.0 * result.sigma_squared * logarithm / n)
+    return bound * (first + 2.0 * (result.rho + 1.0) * logarithm / (3.0 * n))
+
+
+def _by_weights(
+    inputs: Inputs, weights: NDArray[np.float64], clip: float | None, method: str, weighted: bool
+) -> SlateEstimate:
+    weights, method = clipped(weights, clip, method)
+    counted = weights[inputs.counts > 0]
+    if not counted.any() or (weighted and not inputs.counts @ weights > 0):
+        result = nothing_known(inputs.counts, method)
+    elif weighted:
+        result = ratio_of(weights, inputs.rewards, inputs.counts, f"{method}, ratio")
+    else:
+        result = mean_of(weights * inputs.rewards, inputs.counts, method)
+    return result.saying(**about_weights(weights, inputs.counts))
+
+
+def clipped(
+    weights: NDArray[np.float64], clip: float | None, method: str
+) -> tuple[NDArray[np.float64], str]:
+    """Return the weights within ± ``clip``, and the method that says so."""
+    if clip is None:
+        return weights, method
+    limit = float(checks.finite(clip, "clip", 0))
+    if limit <= 0:
+        raise ValueError(f"clip must be above 0, not {limit}")
+    return np.clip(weights, -limit, limit), f"{method}, clipped at {limit:g}"
