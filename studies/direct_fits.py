@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..data import ClickLog, World
+from ..evaluation.offpolicy.direct import slate_features
 
 Floats = NDArray[np.floating]
 
@@ -13,6 +17,49 @@ Floats = NDArray[np.floating]
 # costs a tenth of the best ones.
 TREE = {"splitter": "random", "max_depth": 10, "min_samples_leaf": 10, "random_state": 0}
 ALPHAS = 12  # penalties that are tried for the lasso, over three orders of magnitude
+
+
+def direct_values(
+    methods: Sequence[str],
+    log: ClickLog,
+    rewards: Floats,
+    slates: Sequence[NDArray[np.int64]],
+    world: World,
+    sizes: Sequence[int],
+) -> list[tuple[str, int, NDArray[np.float64]]]:
+    """Return what direct methods make of the beginnings of a log, one fit for all targets.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        "dm-tree", "dm-lasso".
+    log, rewards : ClickLog, (n, R)
+    slates : T arrays (Q, K)
+        What deterministic targets show.
+    world : World
+        Whose features are regressed on.
+    sizes : sequence of int
+        Of the beginnings: the first half is fitted to, the second says which queries are asked
+        (equation 3).
+
+    Returns
+    -------
+    Method, size and values (T, R).
+    """
+    features = world.standardised_features
+    fitted = max(sizes, default=0) // 2
+    pages = slate_features(log.query[:fitted], log.ranking[:fitted], features)
+    queries = np.arange(world.n_queries)
+    asked = np.concatenate([slate_features(queries, rows, features) for rows in slates])
+    result = []
+    for n in sizes:
+        half = n // 2
+        share = np.bincount(log.query[half:n], minlength=len(queries)) / (n - half)
+        for method in methods:
+            found = _METHODS[method](pages[:half], rewards[:half], asked)
+            by_target = found.reshape(len(slates), len(queries), -1)
+            result.append((method, n, np.einsum("q,tqr->tr", share, by_target)))
+    return result
 
 
 def tree_predictions(pages: Floats, rewards: Floats, asked: Floats) -> NDArray[np.float64]:
@@ -84,3 +131,6 @@ class _Products:
     def predictions(self, asked: Floats, coefficients: Floats, which: int) -> Floats:
         """Return predictions (q, A) by coefficients (F, A)."""
         return (asked - self.centre) @ coefficients.astype(asked.dtype) + self.level[which]
+
+
+_METHODS = {"dm-tree": tree_predictions, "dm-lasso": lasso_predictions}

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.pictures import new_figure
-from ..evaluation.table_formats import Shown, markdown, rich_table
 from .errors import ASPIRATION, Row, condition_of, normalised, wins
+from .plain_table import PlainTable
 from .selecting import distinct, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
 # Colours, lines and marks of the estimators, in the order of the legend.
 STYLES = {
@@ -34,12 +33,11 @@ REPRESENTATIVE = (
 METRICS = {"ndcg": "nDCG", "err": "ERR"}
 
 
-def condition_label(condition: Sequence[Any], lines: int = 2) -> str:
-    """Return a condition in words, in one line or two."""
+def condition_label(condition: Sequence[Any]) -> str:
+    """Return a condition in words, in two lines."""
     candidates, slots, metric, logging, alpha, target = condition
     log = "uniform" if logging == "uniform" else f"{logging}-title, α = {alpha:g}"
-    first = f"{METRICS.get(metric, metric)}, m = {candidates}, l = {slots}"
-    return f"{first}{chr(10) if lines == 2 else ': '}{log} → {target}"
+    return f"{space_label(metric, candidates, slots)}\n{log} → {target}"
 
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:
@@ -53,6 +51,10 @@ def error_curves(axis: Any, errors: Sequence[Row]) -> None:
         )  # fmt: skip
     axis.set_xscale("log")
     axis.set_yscale("log")
+    sizes = sorted({row["n"] for row in errors})
+    labels = [f"{n / 1000:g}k" if n >= 1000 else f"{n}" for n in sizes]
+    axis.set_xticks(sizes, labels, fontsize=8)
+    axis.set_xticks([], minor=True)
     axis.grid(alpha=0.25, which="both", linewidth=0.5)
 
 
@@ -84,12 +86,11 @@ def figure_2(errors: Sequence[Row]) -> Figure:
             axis.set_axis_on()
             part = where(scaled, metric=metric, candidates=candidates, slots=slots)
             _distribution(axis, part)
-            label = METRICS.get(metric, metric)
-            axis.set_title(f"{label}, m = {candidates}, l = {slots}, n = {n:,}", fontsize=9)
+            axis.set_title(f"{space_label(metric, candidates, slots)}, n = {n:,}", fontsize=9)
         line[0].set_ylabel("share of conditions")
     for axis in axes[-1]:
         axis.set_xlabel("normalised RMSE", fontsize=9)
-    _legend(figure, axes)
+    legend_above(figure, axes)
     return figure
 
 
@@ -128,15 +129,16 @@ def all_conditions(errors: Sequence[Row]) -> Figure:
         for axis, condition in zip(row, conditions, strict=False):
             error_curves(axis, [one for one in errors if condition_of(one) == condition])
             axis.set_title(condition_label(condition), fontsize=7)
-            axis.tick_params(labelsize=7)
+            axis.tick_params(labelsize=6)
         row[0].set_ylabel("RMSE", fontsize=8)
     for axis in axes[-1]:
         axis.set_xlabel("samples n", fontsize=8)
-    _legend(figure, axes)
+    legend_above(figure, axes)
     return figure
 
 
-def _legend(figure: Figure, axes: Any) -> None:
+def legend_above(figure: Figure, axes: Any) -> None:
+    """Put one legend of all panels above them."""
     found: dict[str, Any] = {}
     for axis in axes.ravel():
         found |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
@@ -147,44 +149,46 @@ def _legend(figure: Figure, axes: Any) -> None:
     )  # fmt: skip
 
 
-class WinsTable:
-    """In how many conditions weighted PI has the lower error, by space and metric.
+def wins_table(errors: Sequence[Row], better: str = "wpi") -> PlainTable:
+    """Return in how many conditions weighted PI has the lower error, by space and metric.
 
-    Columns are other estimators at a sample size: the largest of both, and the smallest.
+    Columns are other estimators at their smallest and at their largest sample size.
     """
+    columns = []
+    for name in distinct(errors, "estimator", tuple(STYLES)):
+        if name not in (better, ASPIRATION):
+            sizes = {row["n"] for row in where(errors, estimator=name)}
+            columns += [(name, n) for n in sorted({min(sizes), max(sizes)})]
+    repetitions = min(row["repetitions"] for row in errors)
+    table = PlainTable(
+        f"Conditions in which {LABELS[better]} has a lower RMSE than", "conditions",
+        [f"{LABELS[name]}, n = {n:,}" for name, n in columns],
+        f"RMSE over {repetitions} repetitions.",
+    )  # fmt: skip
+    lines = dict.fromkeys((row["metric"], row["candidates"], row["slots"]) for row in errors)
+    parts = {
+        space_label(*line): where(errors, metric=line[0], candidates=line[1], slots=line[2])
+        for line in lines
+    }
+    for label, part in {**parts, "all": errors}.items():
+        counts = (wins(part, better, name, n) for name, n in columns)
+        table.add(label, [f"{won} of {number}" for won, number in counts])
+    return table
 
-    def __init__(self, errors: Sequence[Row], better: str = "wpi") -> None:
-        lines = dict.fromkeys((row["metric"], row["candidates"], row["slots"]) for row in errors)
-        columns = self._columns(errors, better)
-        self.headings = [f"{LABELS[name]}, n = {n:,}" for name, n in columns]
-        self.rows: dict[str, list[Shown]] = {}
-        for metric, candidates, slots in lines:
-            part = where(errors, metric=metric, candidates=candidates, slots=slots)
-            label = f"{METRICS.get(metric, metric)}, m = {candidates}, l = {slots}"
-            self.rows[label] = self._counts(part, better, columns)
-        self.rows["all"] = self._counts(errors, better, columns)
-        repetitions = min(row["repetitions"] for row in errors)
-        self.title = f"Conditions in which {LABELS[better]} has a lower RMSE than"
-        self.legend = f"RMSE over {repetitions} repetitions."
 
-    @staticmethod
-    def _columns(errors: Sequence[Row], better: str) -> list[tuple[str, int]]:
-        columns = []
-        for name in distinct(errors, "estimator", tuple(STYLES)):
-            if name not in (better, ASPIRATION):
-                sizes = {row["n"] for row in where(errors, estimator=name)}
-                columns += [(name, n) for n in sorted({min(sizes), max(sizes)})]
-        return columns
+def errors_table(errors: Sequence[Row]) -> PlainTable:
+    """Return the median RMSE over conditions of every estimator, by sample size."""
+    sizes = sorted({row["n"] for row in errors})
+    table = PlainTable(
+        "Median RMSE over conditions", "estimator", [f"n = {n:,}" for n in sizes],
+        "– where an estimator was not tried.",
+    )  # fmt: skip
+    for name in distinct(errors, "estimator", tuple(STYLES)):
+        found = [[row["rmse"] for row in where(errors, estimator=name, n=n)] for n in sizes]
+        table.add(LABELS[name], [f"{np.median(part):.4f}" if part else "–" for part in found])
+    return table
 
-    @staticmethod
-    def _counts(errors: Sequence[Row], better: str, columns: Sequence[tuple[str, int]]) -> Any:
-        counts = (wins(errors, better, name, n) for name, n in columns)
-        return [Shown(f"{won} of {number}", value=won) for won, number in counts]
 
-    def to_markdown(self) -> str:
-        """Return the table as Markdown."""
-        return markdown(self.headings, self.rows, self.title, self.legend)
-
-    def __rich__(self) -> Table:
-        """Return the table for a terminal."""
-        return rich_table(self.headings, self.rows, self.title, self.legend)
+def space_label(metric: str, candidates: int, slots: int) -> str:
+    """Return a metric and a space in words."""
+    return f"{METRICS.get(metric, metric)}, m = {candidates}, l = {slots}"

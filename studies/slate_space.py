@@ -60,9 +60,17 @@ def slate_logging(space: SlateSpace) -> policies.PlackettLuce:
 
 @lru_cache(maxsize=8)
 def slate_target(space: SlateSpace, ranker: str) -> policies.Ranker:
-    """Return the deterministic policy that shows the l best documents of ``ranker``."""
-    scores = scores_of(ranker, space.world)[_queries(space)[:, None], _order(space)]
-    return policies.Ranker(scores, space.slots, world=slate_world(space))
+    """Return the deterministic policy that shows the l best documents of ``ranker``.
+
+    Ties are ordered by the documents' places in the whole world, so that a target is the same
+    whoever logs.
+    """
+    documents = _order(space)
+    scores = scores_of(ranker, space.world)[_queries(space)[:, None], documents]
+    order = np.lexsort((documents, -scores), axis=1)
+    falling = np.empty(order.shape)
+    np.put_along_axis(falling, order, np.broadcast_to(-np.arange(order.shape[1]), order.shape), 1)
+    return policies.Ranker(falling, space.slots, world=slate_world(space))
 
 
 def _queries(space: SlateSpace) -> NDArray[np.int64]:
