@@ -124,7 +124,7 @@ class _Products:
             warnings.simplefilter("ignore", ConvergenceWarning)
             _, coefficients, _ = enet_path(
                 rows, self.rewards[:, which], l1_ratio=1.0, alphas=tried, precompute=self.gram,
-                Xy=moments, coef_init=start, tol=1e-3, max_iter=500, check_input=False,
+                Xy=moments, coef_init=start, tol=1e-4, max_iter=500, check_input=False,
             )  # fmt: skip
         return tried, coefficients
 

@@ -117,20 +117,20 @@ def _distribution(axis: Any, rows: Sequence[Row]) -> None:
     axis.grid(alpha=0.25, linewidth=0.5)
 
 
-def all_conditions(errors: Sequence[Row]) -> Figure:
-    """Draw errors against sample size for every condition, a row a space and metric."""
+def all_conditions(errors: Sequence[Row], columns: int = 5) -> Figure:
+    """Draw errors against sample size for every condition."""
     known = list(dict.fromkeys(condition_of(row) for row in errors))
-    lines = list(dict.fromkeys(one[:3] for one in known))
-    columns = max(sum(one[:3] == line for one in known) for line in lines)
-    figure = new_figure(1.0 + 2.5 * columns, 1.0 + 2.3 * len(lines))
-    axes = figure.subplots(len(lines), columns, squeeze=False, sharex=True)
-    for line, row in zip(lines, axes, strict=True):
-        conditions = [one for one in known if one[:3] == line]
-        for axis, condition in zip(row, conditions, strict=False):
-            error_curves(axis, [one for one in errors if condition_of(one) == condition])
-            axis.set_title(condition_label(condition), fontsize=7)
-            axis.tick_params(labelsize=6)
-        row[0].set_ylabel("RMSE", fontsize=8)
+    lines = -(-len(known) // columns)
+    figure = new_figure(1.0 + 2.6 * columns, 1.0 + 2.3 * lines)
+    axes = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    for axis, condition in zip(axes.ravel(), known, strict=False):
+        error_curves(axis, [row for row in errors if condition_of(row) == condition])
+        axis.set_title(condition_label(condition), fontsize=8)
+        axis.tick_params(labelsize=7)
+    for axis in axes.ravel()[len(known) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("RMSE", fontsize=8)
     for axis in axes[-1]:
         axis.set_xlabel("samples n", fontsize=8)
     legend_above(figure, axes)

@@ -60,16 +60,6 @@ class Ope:
         ]
 
 
-OPE_PRESETS = {
-    "quick": Ope(
-        sizes=(600, 2_000, 6_000), direct=2_000, repetitions=5,
-        world=WorldSetting(n_queries=200, n_docs=0),
-    ),
-    "paper": Ope(),
-    "large": Ope(sizes=(600, 2_000, 6_000, 20_000, 60_000, 200_000, 600_000)),
-}  # fmt: skip
-
-
 def ope(
     folder: str | Path,
     study: Ope,

@@ -24,16 +24,17 @@ ESTIMATE_LABELS = {
 _MARKS = ("o", "s", "^", "D", "v", "P")
 
 
-def promise_table(rows: Sequence[Row]) -> PlainTable:
+def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
     """Return the errors of every estimate against the deployed value, in clicks a page."""
     users, policies = distinct(rows, "user"), len(where(rows, estimator=rows[0]["estimator"]))
     table = PlainTable(
-        f"Estimates of {policies} policies optimised inside click models, clicks a page",
+        f"Estimates of {policies} policies optimised inside click models, log by {logging}, "
+        "clicks a page",
         "estimate",
         ["RMSE", "mean error", "median |error|", *(f"RMSE, {user}" for user in users),
          "rank correlation"],
         "Errors are estimate minus deployed value. Rank correlation: Spearman's between estimates "
-        "and deployed values of one user and log, averaged.",
+        "and deployed values of one user, averaged.",
     )  # fmt: skip
     for name in distinct(rows, "estimator", ESTIMATES):
         part = where(rows, estimator=name)
@@ -47,14 +48,13 @@ def promise_table(rows: Sequence[Row]) -> PlainTable:
 
 
 def _rank_correlation(rows: Sequence[Row]) -> float:
-    """Return Spearman's correlation within users and logs, averaged; NaN where nothing differs."""
+    """Return Spearman's correlation within users, averaged; NaN where nothing differs."""
     found = []
     for user in distinct(rows, "user"):
-        for logging in distinct(rows, "logging"):
-            part = where(rows, user=user, logging=logging)
-            estimates, truth = ([row[key] for row in part] for key in ("estimate", "truth"))
-            if np.ptp(estimates) > 0 and np.ptp(truth) > 0:
-                found.append(float(spearmanr(estimates, truth).statistic))
+        part = where(rows, user=user)
+        estimates, truth = ([row[key] for row in part] for key in ("estimate", "truth"))
+        if np.ptp(estimates) > 0 and np.ptp(truth) > 0:
+            found.append(float(spearmanr(estimates, truth).statistic))
     return float(np.mean(found)) if found else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""Policies optimised inside click models: which estimate predicts what they earn deployed?"""
+"""Policies optimised inside click models: promises, estimates and what they earn deployed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")
 ESTIMATES = ("promise", "ips", "wips", "pi", "wpi", "dr-ips", "dr-pi")
 _FRESH = 1_000_000  # added to the seed of the log that estimates are made from
 _MARGINALS = 50_000  # pages drawn for a query's marginals where they are not exact
-SMALL = WorldSetting(n_queries=100, n_docs=30)
+PROMISE_WORLD = WorldSetting(n_queries=100, n_docs=30)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def promises(
     optimisers: Sequence[str] = OPTIMISERS,
     loggings: Sequence[str] = ("epsilon-oracle",),
     seeds: int = 3,
-    world: WorldSetting = SMALL,
+    world: WorldSetting = PROMISE_WORLD,
     pages: int = 50_000,
     impressions: int = 100_000,
     slots: int = 10,

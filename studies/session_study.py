@@ -16,6 +16,9 @@ from ..evaluation.pictures import new_figure
 from .direct_fits import direct_values
 from .grid import Result, require_results, run_grid
 from .ope import DIRECT, draw_slates, weighted_estimates
+from .ope_pictures import LABELS, STYLES, error_curves, legend_above
+from .plain_table import PlainTable
+from .selecting import distinct, where
 from .sessions import Sessions, sample_sessions
 
 if TYPE_CHECKING:
@@ -155,9 +158,6 @@ def session_study(
 
 def figure_1(errors: list[dict[str, Any]]) -> Figure:
     """Draw the errors of both metrics against the sample size."""
-    from .ope_pictures import error_curves, legend_above
-    from .selecting import where
-
     figure = new_figure(8.4, 4.0)
     axes = figure.subplots(1, len(SESSION_METRICS))
     for axis, (metric, label) in zip(axes, SESSION_METRICS.items(), strict=True):
@@ -167,3 +167,20 @@ def figure_1(errors: list[dict[str, Any]]) -> Figure:
     axes[0].set_ylabel("RMSE")
     legend_above(figure, axes)
     return figure
+
+
+def session_tables(errors: list[dict[str, Any]]) -> list[PlainTable]:
+    """Return the errors of every estimator by sample size, a table a metric."""
+    tables = []
+    for metric, label in SESSION_METRICS.items():
+        part = where(errors, metric=metric)
+        sizes = sorted({row["n"] for row in part})
+        table = PlainTable(
+            f"RMSE of the {label}", "estimator", [f"n = {n:,}" for n in sizes],
+            f"Over {part[0]['repetitions']} repetitions; – where an estimator was not tried.",
+        )  # fmt: skip
+        for name in distinct(part, "estimator", tuple(STYLES)):
+            known = {row["n"]: row["rmse"] for row in where(part, estimator=name)}
+            table.add(LABELS[name], [f"{known[n]:.4f}" if n in known else "–" for n in sizes])
+        tables.append(table)
+    return tables
