@@ -82,7 +82,9 @@ def draw_slates(world: World, policy: policies.Policy, n: int, seed: int) -> Cli
     log_propensity = np.empty(n)
     for start in range(0, n, _CHUNK):
         rows = slice(start, start + _CHUNK)
-        ranking[rows], log_propensity[rows] = policy.draw(query[rows].astype(np.int64), rng)
+        ranking[rows], drawn = policy.draw(query[rows].astype(np.int64), rng)
+        assert drawn is not None
+        log_propensity[rows] = drawn
     clicks = np.zeros(ranking.shape, dtype=bool)
     return ClickLog(query, ranking, clicks, log_propensity, fingerprint=world.fingerprint)
 

@@ -55,7 +55,7 @@ def error_curves(axis: Any, errors: Sequence[Row]) -> None:
     labels = [f"{n / 1000:g}k" if n >= 1000 else f"{n}" for n in sizes]
     axis.set_xticks(sizes, labels, fontsize=8)
     axis.set_xticks([], minor=True)
-    axis.grid(alpha=0.25, which="both", linewidth=0.5)
+    axis.grid(alpha=0.25, linewidth=0.5)
 
 
 def figure_2(errors: Sequence[Row]) -> Figure:
