@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-MOST_WORK = 500_000_000  # multiplications, about two seconds; beyond it marginals are sampled
+MOST_WORK = 500_000_000  # multiplications, about a second; beyond it marginals are sampled
 
 
 class Layer(NamedTuple):
@@ -73,9 +73,9 @@ def _merge(
     """
     rng = np.random.default_rng(0)
     while True:
-        code = rng.integers(1 << 63, size=left.shape[1])
+        code = rng.integers(1 << 63, size=left.shape[1:])
         with np.errstate(over="ignore"):
-            codes = np.einsum("st,t->s", left, code)[state] - code[drawn]
+            codes = (left @ code)[state] - code[drawn]
         values, first, following = np.unique(codes, return_index=True, return_inverse=True)
         if len(values) == number:
             return following, first

@@ -81,5 +81,5 @@ def warn_without_overlap(
             f"the logging policy never shows {int(never.sum())} of {len(some)} pages of the "
             f"target that were looked at (query {query} is the first): their rewards are unknown",
             NoOverlap,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -74,7 +74,7 @@ class PseudoinverseWeights:
         self.exact = True
         for place, query in enumerate(self.queries.tolist()):
             self._set_up(place, query, logging, target, samples, seed)
-        self._warn(stacklevel=3)
+        self._warn()
 
     def _set_up(
         self, place: int, query: int, logging: Policy, target: Policy, samples: int, seed: int
@@ -96,7 +96,7 @@ class PseudoinverseWeights:
             self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
         self._padded[place, :, 1:] = table
 
-    def _warn(self, stacklevel: int) -> None:
+    def _warn(self) -> None:
         outside = self.outside > _OUTSIDE
         if outside.any():
             worst = int(self.outside.argmax())
@@ -105,7 +105,7 @@ class PseudoinverseWeights:
                 f"{len(outside)} queries (most for query {self.queries[worst]}, probability "
                 f"{self.outside[worst]:.2g}): those rewards are unknown",
                 NoOverlap,
-                stacklevel=stacklevel + 1,
+                stacklevel=3,
             )
 
     @property

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from ..estimates import Estimate
+from ..estimates import Z95, Estimate
 
 
 class SlateEstimate(Estimate):
@@ -61,19 +62,22 @@ def ratio_of(
     counts: NDArray[np.float64],
     method: str,
 ) -> SlateEstimate:
-    """Return Σ w r / Σ w; its standard error is that of the ratio's linear part.
+    """Return Σ w r / Σ w, with its jackknife standard error and a Student-t interval.
 
-    Where a single impression has a weight, its reward is the ratio and says nothing about the
-    spread: the interval is infinite.
+    Leaving row i out moves the ratio by w_i (r_i - ratio) / (Σ w - w_i). The interval has as many
+    degrees of freedom as the effective sample size has beyond one; at one or less (a single
+    impression has a weight, or weights of both signs cancel) nothing is known of the spread, and
+    it is infinite.
     """
     n = counts.sum()
-    counted = counts * weights
-    total = counted.sum()
-    value = float(counted @ rewards / total)
-    spread = float(counts @ (weights * (rewards - value)) ** 2)
-    some = counts[weights != 0].sum() > 1.0
-    variance = spread / total**2 * n / (n - 1.0) if some else math.inf
-    return _estimate(value, variance, method, n)
+    total = float(counts @ weights)
+    value = float(counts @ (weights * rewards)) / total
+    freedom = about_weights(weights, counts)["effective_sample_size"] - 1.0
+    if freedom < 1e-9:
+        return _estimate(value, math.inf, method, n)
+    moved = weights * (rewards - value) / (total - weights)
+    variance = (n - 1.0) / n * float(counts @ moved**2)
+    return _estimate(value, variance, method, n, float(stdtrit(freedom, 0.975)))
 
 
 def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:
@@ -89,7 +93,11 @@ def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> 
     return {"effective_sample_size": size, "largest_weight": largest}
 
 
-def _estimate(value: float, variance: float, method: str, n: float) -> SlateEstimate:
-    made = SlateEstimate(value, math.sqrt(variance), method=method, n=round(float(n)))
+def _estimate(
+    value: float, variance: float, method: str, n: float, quantile: float = Z95
+) -> SlateEstimate:
+    stderr = math.sqrt(variance)
+    half = quantile * stderr
+    made = SlateEstimate(value, stderr, value - half, value + half, method, round(float(n)))
     assert isinstance(made, SlateEstimate)
     return made

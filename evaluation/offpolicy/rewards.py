@@ -25,10 +25,9 @@ def slate_rewards(
         as ``metric_rewards`` has them; they need ``world``.
     """
     checks.choice(name, (*CLICKED, *METRICS), "name")
-    if name == "clicks":
-        return np.count_nonzero(log.clicks, axis=1).astype(np.float64)
-    if name == "satisfied":
-        return log.clicks.any(axis=1).astype(np.float64)
+    if name in CLICKED:
+        clicks = np.count_nonzero(log.clicks, axis=1).astype(np.float64)
+        return clicks if name == "clicks" else np.minimum(clicks, 1.0)
     if world is None:
         raise ValueError(f"world is None, but {name} needs its grades")
     log.check_world(world)

@@ -1,0 +1,353 @@
+"""Off-policy estimators: reward models, rewards, weights of logs, and what they refuse."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from slates import (
+    CANDIDATES,
+    POLICIES,
+    RANKER,
+    UNIFORM,
+    WEIGHTS,
+    WORLD,
+    K,
+    N,
+    Q,
+    any_reward,
+    indicators,
+    pages_of,
+    value_of,
+)
+
+from clickgym import clickmodels, data, envs, evaluation
+from clickgym.clickmodels import PBM
+from clickgym.data import ClickLog
+from clickgym.evaluation import NoOverlap, SlateEstimate, estimate
+from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
+
+ROWS = 2000
+USER = PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
+LOG = envs.collect(WORLD, USER, UNIFORM, ROWS, seed=0)
+CLICKS = evaluation.slate_rewards("clicks", LOG)
+SOFT = POLICIES["PlackettLuce at 0.3"]
+NAMES = evaluation.estimator_names()
+every_name = pytest.mark.parametrize("name", NAMES)
+# Features that say which document of which query it is, so that a linear model can be right.
+ONE_HOT = np.eye(Q * N).reshape(Q, N, Q * N)
+
+
+def options_for(name):
+    return {"model": USER} if name == "dm-model" else {}
+
+
+# What every estimator has
+
+
+@every_name
+@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+def test_an_estimate_is_a_number_with_interval_and_method(name, target):
+    got = estimate(name, LOG, CLICKS, UNIFORM, target, WORLD, **options_for(name))
+    assert isinstance(got, SlateEstimate)
+    assert got.low < got.value < got.high
+    assert got.n == (ROWS // 2 if name in ("dm-tree", "dm-lasso") else ROWS)
+    assert got.method
+
+
+@every_name
+def test_the_seed_decides_everything(name):
+    one, again = (
+        estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD, seed=3, **options_for(name))
+        if name != "on-policy" else estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD)
+        for _ in range(2)
+    )  # fmt: skip
+    assert (one.value, one.stderr) == (again.value, again.stderr)
+
+
+def test_an_estimate_survives_pickling():
+    got = estimate("pi", LOG, CLICKS, UNIFORM, RANKER)
+    again = pickle.loads(pickle.dumps(got))
+    assert (again.value, again.__dict__) == (got.value, got.__dict__)
+
+
+@pytest.mark.parametrize("name", ["on-policy", "ips", "wips", "pi", "wpi"])
+@pytest.mark.parametrize("clip", [None, 2.0])
+def test_a_compressed_log_gives_what_the_whole_one_gives(name, clip):
+    folded = LOG.compress()
+    assert len(folded) < len(LOG)
+    options = {} if name == "on-policy" or clip is None else {"clip": clip}
+    whole = estimate(name, LOG, CLICKS, UNIFORM, SOFT, **options)
+    rewards = evaluation.slate_rewards("clicks", folded)
+    short = estimate(name, folded, rewards, UNIFORM, SOFT, **options)
+    for attribute in ("value", "stderr", "low", "effective_sample_size", "largest_weight", "n"):
+        assert getattr(short, attribute) == pytest.approx(getattr(whole, attribute), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ips", "pi"])
+def test_clipping_limits_the_largest_weight_and_says_so(name):
+    got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, clip=1.5)
+    assert got.largest_weight == 1.5
+    assert "clipped at 1.5" in got.method
+    assert getattr(got, "bound", None) is None
+
+
+def test_effective_sample_size_of_a_deterministic_target_counts_its_pages():
+    got = estimate("ips", LOG, CLICKS, UNIFORM, RANKER)
+    weights = evaluation.importance_weights(LOG, RANKER, UNIFORM)
+    assert got.effective_sample_size == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert got.largest_weight == pytest.approx(60.0)
+
+
+def test_on_policy_needs_no_policies():
+    got = estimate("on-policy", LOG, CLICKS, None, None)
+    assert got.value == pytest.approx(CLICKS.mean())
+    assert got.stderr == pytest.approx(CLICKS.std(ddof=1) / np.sqrt(len(CLICKS)))
+
+
+def test_propensities_of_the_log_come_first():
+    wrong = PlackettLuce(WEIGHTS, slots=K)
+    expected = estimate("ips", LOG, CLICKS, None, RANKER)
+    assert estimate("ips", LOG, CLICKS, wrong, RANKER) == expected
+    bare = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
+    assert estimate("ips", bare, CLICKS, UNIFORM, RANKER) == pytest.approx(expected, rel=1e-12)
+    assert estimate("ips", bare, CLICKS, wrong, RANKER) != pytest.approx(expected, rel=1e-3)
+
+
+def test_pi_with_sampled_marginals_is_near_and_says_so(monkeypatch):
+    exact = estimate("pi", LOG, CLICKS, UNIFORM, SOFT)
+    monkeypatch.setattr(count_states, "MOST_WORK", 0)
+    got = estimate("pi", LOG, CLICKS, UNIFORM, SOFT, samples=20_000)
+    assert "sampled marginals" in got.method
+    assert got == pytest.approx(exact, abs=0.05)
+
+
+def test_weights_can_be_made_before():
+    weights = evaluation.PseudoinverseWeights(UNIFORM, SOFT, range(Q))
+    got = estimate("wpi", LOG, CLICKS, None, None, weights=weights)
+    assert got == estimate("wpi", LOG, CLICKS, UNIFORM, SOFT)
+
+
+# Reward models
+
+
+@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+def test_the_true_user_as_a_model_has_the_value_of_the_logs_queries(target):
+    got = estimate("dm-model", LOG, CLICKS, None, target, WORLD, model=USER, samples=2000)
+    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
+    expected = 0.0
+    for query in range(Q):
+        pages, chance = pages_of(target, query)
+        expected += share[query] * (chance @ USER.expected_clicks([query] * len(pages), pages))
+    assert got == pytest.approx(expected, abs=1e-9 if target is RANKER else 0.02)
+    assert ("sampled" in got.method) == (target is SOFT)
+
+
+def test_a_model_predicts_satisfaction_or_a_function_of_ones_own():
+    got = estimate("dm-model", LOG, CLICKS, None, RANKER, model=USER, reward="satisfied")
+    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
+    miss = 1.0 - USER.click_probs(range(Q), RANKER.rankings)
+    assert got == pytest.approx(share @ (1.0 - miss.prod(axis=1)), abs=1e-9)
+    own = estimate("dm-model", LOG, CLICKS, None, RANKER, model=USER, reward=any_reward)
+    assert own == pytest.approx(share @ any_reward(np.arange(Q), RANKER.rankings), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+def test_regressions_with_features_of_every_document_find_a_sum_over_slots(name):
+    rewards = USER.expected_clicks(LOG.query, LOG.ranking)
+    settings = {"min_samples_leaf": 1} if name == "dm-tree" else {"eps": 1e-4}
+    got = estimate(
+        name, LOG, rewards, UNIFORM, RANKER, WORLD, features=ONE_HOT, settings=settings
+    )
+    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
+    expected = share @ USER.expected_clicks(range(Q), RANKER.rankings)
+    assert got == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
+@pytest.mark.parametrize("direct", ["tree", "lasso", LinearRegression(), USER], ids=str)
+def test_doubly_robust_estimates_are_near_the_value(name, direct):
+    expected = value_of(RANKER, lambda query, pages: USER.expected_clicks(query, pages))
+    got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=direct)
+    assert abs(got - expected) < 4 * got.stderr
+
+
+@pytest.mark.parametrize(("name", "plain"), [("dr-ips", "ips"), ("dr-pi", "pi")])
+def test_a_good_model_makes_estimates_surer(name, plain):
+    robust = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=USER)
+    assert robust.stderr < estimate(plain, LOG, CLICKS, UNIFORM, RANKER).stderr
+
+
+def test_a_constant_model_leaves_weights_to_do_the_work():
+    """With predictions of 0, doubly robust IPS is IPS."""
+    zero = {"direct": USER, "reward": lambda query, ranking: np.zeros(len(query))}
+    got = estimate("dr-ips", LOG, CLICKS, UNIFORM, RANKER, WORLD, **zero)
+    assert got == pytest.approx(estimate("ips", LOG, CLICKS, UNIFORM, RANKER), rel=1e-12)
+
+
+# Rewards
+
+
+def test_rewards_of_clicks():
+    np.testing.assert_array_equal(CLICKS, LOG.clicks.sum(axis=1))
+    satisfied = evaluation.slate_rewards("satisfied", LOG)
+    np.testing.assert_array_equal(satisfied, LOG.clicks.any(axis=1))
+
+
+def test_ndcg_of_pages_by_hand():
+    grades = np.maximum(WORLD.relevance, 0)
+    gain, discount = 2.0**grades - 1.0, 1.0 / np.log2(np.arange(2, 2 + K))
+    ideal = np.sort(gain, axis=1)[:, ::-1][:, :K] @ discount
+    shown = (gain[LOG.query][:, None] * indicators(LOG.ranking)).sum(axis=2) @ discount
+    got = evaluation.slate_rewards("ndcg", LOG, WORLD)
+    np.testing.assert_allclose(got, shown / ideal[LOG.query])
+
+
+@pytest.mark.parametrize(("denominator", "top"), [("2**max - 1", 15.0), ("2**max", 16.0)])
+def test_err_of_pages_by_hand(denominator, top):
+    world = data.World([[4, 2, 0]])
+    got = evaluation.metric_rewards("err", [0, 0], [[1, 0, 2], [0, -1, -1]], world, denominator)
+    two, four = 3 / top, 15 / top
+    np.testing.assert_allclose(got, [two + (1 - two) * four / 2, four])
+
+
+def test_ndcg_without_anything_relevant_is_zero():
+    assert evaluation.metric_rewards("ndcg", [0], [[0, 1]], data.World([[0, 0]])).tolist() == [0.0]
+
+
+def test_metrics_need_the_world():
+    with pytest.raises(ValueError, match="world is None"):
+        evaluation.slate_rewards("ndcg", LOG)
+
+
+# Nothing known
+
+
+@pytest.mark.parametrize("name", ["ips", "wips"])
+def test_all_weights_zero_is_no_nan(name):
+    away = LOG[evaluation.importance_weights(LOG, RANKER, UNIFORM) == 0]
+    got = estimate(name, away, np.ones(len(away)), UNIFORM, RANKER)
+    assert (got.value, got.stderr, got.low, got.high) == (0.0, np.inf, -np.inf, np.inf)
+    assert got.effective_sample_size == 0.0
+    assert "nothing known" in got.method
+
+
+@pytest.mark.parametrize("name", ["on-policy", "ips", "wips", "pi"])
+def test_a_single_impression_has_an_infinite_interval(name):
+    log = ClickLog([0], [[4, 0, 2]], np.zeros((1, 3), dtype=bool))
+    got = estimate(name, log, [1.0], UNIFORM, RANKER)
+    assert np.isfinite(got.value)
+    assert (got.low, got.high) == (-np.inf, np.inf)
+
+
+# Overlap
+
+FEWER = np.where(np.arange(N) == 4, 0.0, WEIGHTS) * CANDIDATES
+NARROW = PlackettLuce(FEWER, slots=K)
+
+
+def narrow_log():
+    query = np.zeros(50, dtype=np.int64)
+    pages, log_prob = NARROW.draw(query, np.random.default_rng(0))
+    return ClickLog(query, pages, np.zeros(pages.shape, dtype=bool), log_prob)
+
+
+@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi", "dr-ips", "dr-pi"])
+@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target):
+    log = narrow_log()
+    options = {"direct": USER} if name.startswith("dr") else {}
+    with pytest.warns(NoOverlap, match="logging policy"):
+        got = estimate(name, log, np.ones(len(log)), NARROW, target, WORLD, **options)
+    assert np.isfinite(got.value)
+
+
+@pytest.mark.parametrize("name", ["ips", "pi", "dr-ips", "dr-pi"])
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_overlap_is_not_warned_about(name):
+    estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD)
+
+
+def test_what_is_too_rare_to_be_inverted_is_warned_about():
+    """At this temperature the rarest pages have probability 1e-20."""
+    with pytest.warns(NoOverlap):
+        evaluation.PseudoinverseWeights(PlackettLuce(WEIGHTS, 0.07, slots=K), UNIFORM, [0])
+
+
+# Errors
+
+
+@pytest.mark.parametrize("name", ["ips", "pi"])
+def test_a_page_that_logging_never_shows_is_an_error_that_names_the_row(name):
+    log = narrow_log()
+    shown = log.ranking.copy()
+    shown[7] = [4, 0, 1]
+    bad = ClickLog(log.query, shown, log.clicks)
+    with pytest.raises(ValueError, match="row 7"):
+        estimate(name, bad, np.ones(len(log)), NARROW, NARROW)
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.nan, np.inf])
+def test_a_propensity_that_is_not_finite_is_an_error_that_names_the_row(value):
+    propensity = LOG.log_propensity.copy()
+    propensity[5] = value
+    with pytest.raises(ValueError, match=r"log_propensity.*5"):
+        ClickLog(LOG.query, LOG.ranking, LOG.clicks, propensity)
+    later = LOG[:]  # a log that was changed behind its checks
+    object.__setattr__(later, "log_propensity", propensity)
+    with pytest.raises(ValueError, match="row 5"):
+        estimate("ips", later, CLICKS, None, RANKER)
+
+
+class Wordless(Policy):
+    has_log_prob = False
+    slots, shape = K, (Q, N)
+
+
+BARE = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
+SHORT = Ranker.from_rankings([[0, 1]] * Q, N)
+WRONG = {
+    "unknown name": (("iips", LOG, CLICKS, UNIFORM, RANKER), {}, "name must be one of"),
+    "no impressions": (("ips", LOG[:0], [], UNIFORM, RANKER), {}, "no impressions"),
+    "rewards of another length": (("ips", LOG, CLICKS[:-1], UNIFORM, RANKER), {}, "rewards has"),
+    "a NaN": (("ips", LOG, CLICKS * np.nan, UNIFORM, RANKER), {}, "rewards has a value"),
+    "no propensities": (("ips", BARE, CLICKS, None, RANKER), {}, "no log_propensity"),
+    "no target": (("ips", LOG, CLICKS, UNIFORM, None), {}, "target is None"),
+    "no logging policy": (("pi", LOG, CLICKS, None, RANKER), {}, "logging is None"),
+    "no world": (("dm-tree", LOG, CLICKS, None, RANKER), {}, "world is None"),
+    "no model": (("dm-model", LOG, CLICKS, None, RANKER), {}, "model must be"),
+    "no log_prob": (("ips", LOG, CLICKS, None, Wordless()), {}, "no log_prob"),
+    "other slots": (("ips", LOG, CLICKS, UNIFORM, SHORT), {}, "target shows 2 slots"),
+    "no policy": (("ips", LOG, CLICKS, UNIFORM, "ranker"), {}, "target must be"),
+    "clip": (("ips", LOG, CLICKS, UNIFORM, RANKER), {"clip": 0}, "clip must be"),
+    "delta": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"delta": 2.0}, "delta must be"),
+    "reward_bound": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"reward_bound": 1.0}, "reward_bound"),
+    "one row": (("dm-tree", LOG[:1], [1.0], None, RANKER, WORLD), {}, "one row"),
+    "direct": (("dr-ips", LOG, CLICKS, None, RANKER, WORLD), {"direct": "bush"}, "direct must be"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_inputs_are_errors_that_name_them(case):
+    arguments, options, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        estimate(*arguments, **options)
+
+
+def test_an_unknown_option_is_an_error_that_names_the_known_ones():
+    with pytest.raises(TypeError, match="ips has no option 'clipp'; it takes clip, seed"):
+        estimate("ips", LOG, CLICKS, UNIFORM, RANKER, clipp=3)
+
+
+def test_policies_of_another_world_are_an_error():
+    other = clickmodels.true_user("PBM", data.synthetic_world(n_queries=Q, n_docs=N))
+    with pytest.raises(ValueError, match="world"):
+        estimate("dm-model", LOG, CLICKS, None, RANKER, WORLD, model=other)
+
+
+def test_weights_made_for_other_queries_are_an_error():
+    weights = evaluation.PseudoinverseWeights(UNIFORM, RANKER, [0, 1])
+    with pytest.raises(ValueError, match="not made for"):
+        estimate("pi", LOG, CLICKS, UNIFORM, RANKER, weights=weights)
