@@ -35,10 +35,14 @@ class Shown(NamedTuple):
 
 
 def markdown(
-    headings: Sequence[str], rows: Mapping[str, Sequence[Shown]], title: str, legend: str
+    headings: Sequence[str],
+    rows: Mapping[str, Sequence[Shown]],
+    title: str,
+    legend: str,
+    names: str = "model",
 ) -> str:
     """Return a Markdown table of ``rows`` by name, between its title and its legend."""
-    lines = [["model", *map(escaped, headings)], ["---", *("---:" for _ in headings)]]
+    lines = [[names, *map(escaped, headings)], ["---", *("---:" for _ in headings)]]
     for name, row in rows.items():
         texts = [f"**{shown.text}**" if shown.mark == BOLD else shown.marked for shown in row]
         lines.append([escaped(name), *texts])
@@ -64,7 +68,11 @@ def escaped(text: str) -> str:
 
 
 def rich_table(
-    headings: Sequence[str], rows: Mapping[str, Sequence[Shown]], title: str, legend: str
+    headings: Sequence[str],
+    rows: Mapping[str, Sequence[Shown]],
+    title: str,
+    legend: str,
+    names: str = "model",
 ) -> Table:
     """Return the same for a terminal; names are text, never rich's markup."""
     from rich.table import Table
@@ -73,7 +81,7 @@ def rich_table(
     table = Table(
         title=Text(title) if title else None, caption=Text(legend) if legend else None
     )
-    table.add_column("model")
+    table.add_column(names)
     for heading in headings:
         table.add_column(Text(heading), justify="right")
     for name, row in rows.items():

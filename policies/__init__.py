@@ -1,17 +1,22 @@
 """Policies: distributions over rankings, given a query."""
 
 from .base import Policy, register
+from .group_rankers import feature_group
 from .marginals import slate_marginals, slate_moments
+from .mixture import Mixture, epsilon_uniform
 from .moments import SlateMoments
 from .optimised import max_reward, top_down
+from .pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
 from .pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 from .ranker import Found, Ranker
-from .rankers import logging_policy, named_ranker, ranker_names, ranker_scores
+from .rankers import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
 
 __all__ = [
-    "Found", "PlackettLuce", "Policy", "Product", "Ranker", "SlateMoments", "SlatePseudoinverse",
-    "Uniform", "logging_policy", "max_reward", "named_ranker", "ranker_names", "ranker_scores",
-    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
+    "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "SlateLearner",
+    "SlateMoments", "SlatePseudoinverse", "Uniform", "epsilon_uniform", "feature_group",
+    "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
+    "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",
+    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
 ]  # fmt: skip

@@ -134,25 +134,41 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as one safetensors file with a JSON header, atomically."""
-        known = _CLASSES.get(self.name)
-        if known is None or not same_class(known, type(self)):  # a subclass has its parent's name
-            raise ValueError(f"{type(self).__name__} is not registered, so it cannot be saved")
-        state = self.state()
-        arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-        settings = {key: value for key, value in state.items() if key not in arrays}
-        header = {"name": self.name, "settings": settings, "fingerprint": self.fingerprint}
-        save_arrays(path, "policy", header, arrays)
+        save_arrays(path, "policy", *described(self))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Policy:
         """Read a policy written by ``save``; only registered names are made."""
-        header, arrays = load_arrays(path, "policy")
-        if header["name"] not in _CLASSES:
-            known = ", ".join(_CLASSES)
-            raise ValueError(f"{path}: unknown policy {header['name']!r}; known: {known}")
         try:
-            policy = _CLASSES[header["name"]].from_state(**arrays, **header["settings"])
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: does not make a {header['name']}: {error}") from error
-        policy.fingerprint = header["fingerprint"]
-        return policy
+            return made(*load_arrays(path, "policy"))
+        except UnknownPolicy as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+class UnknownPolicy(ValueError):
+    """A saved policy cannot be made again."""
+
+
+def described(policy: Policy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what a policy is made of: a header of JSON values, and arrays."""
+    known = _CLASSES.get(policy.name)
+    if known is None or not same_class(known, type(policy)):  # a subclass has its parent's name
+        raise ValueError(f"{type(policy).__name__} is not registered, so it cannot be saved")
+    state = policy.state()
+    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
+    settings = {key: value for key, value in state.items() if key not in arrays}
+    header = {"name": policy.name, "settings": settings, "fingerprint": policy.fingerprint}
+    return header, arrays
+
+
+def made(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Policy:
+    """Return the policy that ``described`` described; only registered names are made."""
+    name = header["name"]
+    if name not in _CLASSES:
+        raise UnknownPolicy(f"unknown policy {name!r}; known: {', '.join(_CLASSES)}")
+    try:
+        policy = _CLASSES[name].from_state(**arrays, **header["settings"])
+    except (TypeError, ValueError) as error:
+        raise UnknownPolicy(f"does not make a {name}: {error}") from error
+    policy.fingerprint = header["fingerprint"]
+    return policy

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import World, checks
+from .boosting import boosted_ranker, predicted
+from .folds import cross_fitted
 
 
 def lambdamart_scores(
@@ -16,30 +18,13 @@ def lambdamart_scores(
     Queries are dealt into ``folds`` at random; each fold is scored by a model trained on the
     others. Deterministic by seed. Costs ``folds`` fits on (folds - 1) / folds of the documents.
     """
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ImportError("LambdaMART needs pip install 'clickgym[rankers]'") from error
-    folds = checks.positive_integer(folds, "folds", 2)
     trees = checks.positive_integer(trees, "trees")
     if world.features is None:
         raise ValueError("LambdaMART needs a world with features")
-    if world.n_queries < folds:
-        raise ValueError(f"folds is {folds}, but there are only {world.n_queries} queries")
-    fold = np.random.default_rng(seed).permutation(world.n_queries) % folds
-    judged = world.candidates & (world.relevance >= 0)
-    scores = np.zeros(world.candidates.shape)
-    for number in range(folds):
-        rows = judged & (fold != number)[:, None]
-        groups = rows.sum(axis=1)
-        if not rows.any():
-            raise ValueError("LambdaMART needs graded documents in every fold")
-        model = lightgbm.LGBMRanker(
-            n_estimators=trees, random_state=seed, num_threads=1, verbose=-1, deterministic=True,
-            label_gain=[2.0**grade - 1.0 for grade in range(world.max_grade + 1)],
-        )  # fmt: skip
-        model.fit(world.features[rows], world.relevance[rows], group=groups[groups > 0])
-        out = world.candidates & (fold == number)[:, None]
-        if out.any():
-            scores[out] = model.predict(world.features[out])
-    return scores
+
+    def scores(train: NDArray[np.bool_], out: NDArray[np.bool_]) -> NDArray[np.float64]:
+        assert world.features is not None
+        model = boosted_ranker(world, train, seed=seed, n_estimators=trees)
+        return predicted(model, world.features[out])
+
+    return cross_fitted(world, scores, seed, folds)

@@ -1,0 +1,192 @@
+"""Off-policy evaluation of slates: the paper's studies, and promises against deployment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clickgym import studies
+from clickgym.data.files import replaced
+from clickgym.evaluation.pictures import save_figure
+from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._runs import tell_if_replaced
+
+Rows = list[dict[str, Any]]
+STUDIES = ("conditions", "learning", "sessions", "promises")
+
+
+@dataclass(frozen=True)
+class OpeRun:
+    """Estimate policies' values from other policies' logs, and learn from slate rewards.
+
+    conditions: the slates paper's 40 conditions (figure 2). learning: PI-OPT beside SUP and
+    LambdaMART (table 1). sessions: metrics of whole sessions (figure 1). promises: what is
+    estimated for policies that were optimised inside click models, and what they earn.
+    """
+
+    study: str = option("conditions", "what to run", positional=True, choices=STUDIES)
+    preset: str = option("quick", "how much of it", choices=studies.PRESET_NAMES)
+    world: str = option("", "LETOR file instead of the synthetic world")
+    queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's, or all")
+    docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
+    world_seed: int = option(0, "seed of what is drawn of the world")
+    repetitions: int = option(
+        0, "logs (conditions, sessions) or seeds (promises); 0: the preset's, as in what follows"
+    )
+    sizes: list[int] = option([0], "sample sizes, ascending (conditions, sessions)")
+    direct: int = option(-1, "largest size for direct methods; below 0: the preset's")
+    spaces: list[str] = option([""], "slate spaces as m,l (conditions)")
+    samples: int = option(0, "slates a training query (learning)")
+    trees: int = option(0, "boosted trees (learning)")
+    user: list[str] = option([""], "true users (promises)")
+    models: list[str] = option([""], "click models (promises)")
+    optimisers: list[str] = option([""], "Top-Down, Max-Reward or agents (promises)")
+    logging: list[str] = option([""], "rankers whose stochastic variants log (promises)")
+    pages: int = option(0, "budget of agents in result pages (promises)")
+    impressions: int = option(0, "impressions of a log (promises)")
+    jobs: int = option(2, "processes")
+    scheduler: str = option("", "Dask cluster that computes conditions, as tcp://host:port")
+    retry_failed: bool = option(False, "try again what failed before")
+    out: str = option("", "folder for results; finished cells there are not computed again; "
+                      "empty: ope-STUDY-PRESET")  # fmt: skip
+
+    @property
+    def folder(self) -> Path:
+        """Where results go."""
+        return Path(self.out or f"ope-{self.study}-{self.preset}")
+
+    def world_setting(self, known: studies.WorldSetting) -> studies.WorldSetting:
+        """Return the world's setting where options differ from the ``known`` one."""
+        every = 0 if self.world else known.n_queries  # all of a file
+        return studies.WorldSetting.of(
+            self.world,
+            every if self.queries < 0 else self.queries,
+            known.n_docs if self.docs < 0 else self.docs,
+            self.world_seed,
+        )
+
+    def given(self, **options: Any) -> dict[str, Any]:
+        """Return the options that are not empty."""
+        return {name: value for name, value in options.items() if value}
+
+
+def conditions(settings: OpeRun) -> int:
+    """Run the 40 conditions; return how many cells failed."""
+    known = studies.OPE_PRESETS[settings.preset]
+    changed = settings.given(
+        sizes=tuple(filter(None, settings.sizes)), repetitions=settings.repetitions,
+        spaces=tuple(_space(text) for text in settings.spaces if text),
+    )  # fmt: skip
+    if settings.direct >= 0:
+        changed["direct"] = settings.direct
+    study = dataclasses.replace(known, world=settings.world_setting(known.world), **changed)
+    rows, failed = studies.ope(
+        settings.folder, study, settings.jobs, settings.retry_failed, settings.scheduler
+    )
+    errors = studies.root_mean_squares(rows, (*studies.CONDITION, "estimator", "n"))
+    _save(settings, rows, [studies.wins_table(errors), studies.errors_table(errors)])
+    studies.save_rows(errors, settings.folder / "errors.parquet")
+    save_figure(studies.figure_2(errors), settings.folder / "figure2.png")
+    save_figure(studies.all_conditions(errors), settings.folder / "conditions.png")
+    return failed
+
+
+def learning(settings: OpeRun) -> int:
+    """Run table 1; return how many cells failed."""
+    arguments = studies.preset_of(studies.LEARNING_PRESETS, settings.preset)
+    arguments["world"] = settings.world_setting(arguments["world"])
+    arguments |= settings.given(samples=settings.samples, trees=settings.trees)
+    rows, failed = studies.learning_study(
+        settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
+    )
+    name = Path(settings.world).name or "embedded world"
+    _save(settings, rows, [studies.learning_table(rows, name)])
+    return failed
+
+
+def sessions(settings: OpeRun) -> int:
+    """Run figure 1's setting; return how many cells failed."""
+    arguments = studies.preset_of(studies.SESSION_PRESETS, settings.preset)
+    arguments |= settings.given(
+        sizes=tuple(filter(None, settings.sizes)), repetitions=settings.repetitions
+    )
+    if settings.direct >= 0:
+        arguments["direct"] = settings.direct
+    rows, failed = studies.session_study(
+        settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
+    )
+    errors = studies.root_mean_squares(rows, ("metric", "estimator", "n"))
+    _save(settings, rows, studies.session_tables(errors))
+    save_figure(studies.figure_1(errors), settings.folder / "figure1.png")
+    return failed
+
+
+def promises(settings: OpeRun) -> int:
+    """Run promises against deployment; return how many cells failed."""
+    arguments = studies.preset_of(studies.PROMISE_PRESETS, settings.preset)
+    known = arguments.get("world", studies.PROMISE_WORLD)
+    lists = {
+        "users": settings.user, "models": settings.models, "optimisers": settings.optimisers,
+        "loggings": settings.logging,
+    }  # fmt: skip
+    arguments |= settings.given(
+        world=settings.world_setting(known), seeds=settings.repetitions, pages=settings.pages,
+        impressions=settings.impressions,
+        **{name: tuple(filter(None, values)) for name, values in lists.items()},
+    )  # fmt: skip
+    rows, failed = studies.promises(
+        settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
+    )
+    tables = []
+    for logging in dict.fromkeys(row["logging"] for row in rows):
+        part = [row for row in rows if row["logging"] == logging]
+        tables.append(studies.promise_table(part, logging))
+        save_figure(studies.promise_picture(part), settings.folder / f"promises-{logging}.png")
+    _save(settings, rows, tables)
+    return failed
+
+
+def _space(text: str) -> tuple[int, int]:
+    candidates, _, slots = text.partition(",")
+    if not (candidates.isdigit() and slots.isdigit()):
+        raise ValueError(f"--spaces takes m,l such as 10,5, not {text!r}")
+    return int(candidates), int(slots)
+
+
+def _save(settings: OpeRun, rows: Rows, tables: Sequence[Any]) -> None:
+    """Print the tables; write them, the rows and the settings."""
+    from rich.console import Console
+
+    console = Console(width=None if Console().is_terminal else 150)
+    for table in tables:
+        console.print(table)
+    out = settings.folder
+    studies.save_rows(rows, out / "rows.parquet")
+    with replaced(out / "tables.md") as temporary:
+        temporary.write_text("\n".join(table.to_markdown() for table in tables))
+    with replaced(out / "settings.json") as temporary:
+        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+
+
+_RUN: dict[str, Callable[[OpeRun], int]] = {
+    "conditions": conditions, "learning": learning, "sessions": sessions, "promises": promises,
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    start = time.perf_counter()
+    settings = parse(OpeRun, "ope", arguments)
+    tell_if_replaced(settings.folder, settings)
+    failed = _RUN[settings.study](settings)
+    print(f"tables, pictures and rows: {settings.folder}   {time.perf_counter() - start:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,191 @@
+"""Policies optimised inside click models: promises, estimates and what they earn deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import agents, clickmodels, envs, evaluation, policies
+from ..data import ClickLog, checks
+from .fitted import VERSION as FIT_VERSION
+from .fitted import FitCell, fit_cell, fitted_model
+from .grid import Result, require_results, run_grid
+from .setting import (
+    WorldSetting,
+    check_page,
+    logging_of,
+    require_generative,
+    user_of,
+    world_of,
+)
+
+VERSION = "1"
+OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")
+ESTIMATES = ("promise", "ips", "wips", "pi", "wpi", "dr-ips", "dr-pi")
+_FRESH = 1_000_000  # added to the seed of the log that estimates are made from
+_MARGINALS = 50_000  # pages drawn for a query's marginals where they are not exact
+PROMISE_WORLD = WorldSetting(n_queries=100, n_docs=30)
+
+
+@dataclass(frozen=True)
+class PromiseCell:
+    """One policy, optimised inside one fitted click model.
+
+    ``optimiser`` is "Top-Down", "Max-Reward" or an agent's name; ``settings`` are all of the
+    agent's, ``pages`` its budget.
+    """
+
+    optimiser: str
+    fit: FitCell
+    pages: int = 50_000
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def promise_cell(cell: PromiseCell) -> Result:
+    """Optimise, deploy and estimate; values in clicks a page.
+
+    The promise is what the model expects of the policy. The other estimates come from another log
+    of the logging policy, as long as the one that the model was fitted to and drawn after it, so
+    that they owe nothing to the search; the doubly robust ones use the same model.
+    """
+    fit = cell.fit
+    world, user, model = world_of(fit.world), user_of(fit.user, fit.world), fitted_model(fit)
+    policy = _optimised(cell, model)
+    logging = _logging(fit.logging, fit.world, fit.slots)
+    log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
+    clicks = evaluation.slate_rewards("clicks", log)
+    tables = evaluation.PseudoinverseWeights(
+        logging, policy, np.arange(world.n_queries), _MARGINALS
+    )
+    options: dict[str, dict[str, Any]] = {
+        "ips": {}, "wips": {}, "pi": {"weights": tables}, "wpi": {"weights": tables},
+        "dr-ips": {"direct": model}, "dr-pi": {"direct": model, "weights": tables},
+    }  # fmt: skip
+    estimates = {"promise": evaluation.value(policy, model, world)} | {
+        name: evaluation.estimate(name, log, clicks, logging, policy, world, **given)
+        for name, given in options.items()
+    }
+    return {
+        "deployed": evaluation.value(policy, user, world).value,
+        "logging_value": float(clicks.mean()),
+        "exact_marginals": tables.exact,
+        "estimates": {name: float(value) for name, value in estimates.items()},
+        "stderr": {name: _finite(value.stderr) for name, value in estimates.items()},
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _optimised(cell: PromiseCell, model: clickmodels.ClickModel) -> policies.Policy:
+    fit, world = cell.fit, world_of(cell.fit.world)
+    if cell.optimiser == "Top-Down":
+        return policies.top_down(model, world, fit.slots)
+    if cell.optimiser == "Max-Reward":
+        return policies.max_reward(model, world, fit.slots, seed=fit.seed)
+    env = envs.RankingVectorEnv(1, click_model=model, world=world, slots=fit.slots)
+    return agents.train(cell.optimiser, env, cell.pages, fit.seed, **cell.settings)
+
+
+class _Remembering(policies.PlackettLuce):
+    """A Plackett-Luce policy whose sampled moments are drawn once a query."""
+
+    def __init__(self, policy: policies.PlackettLuce) -> None:
+        super().__init__(policy.weights, policy.temperature, policy.slots)
+        self.fingerprint = policy.fingerprint
+        self._policy = policy
+        self._moments: dict[int, policies.SlateMoments] = {}
+
+    def marginals(self, query: int) -> policies.SlateMoments:
+        """Return the moments of a query's pages."""
+        if query not in self._moments:
+            self._moments[query] = policies.slate_moments(self._policy, query, _MARGINALS)
+        return self._moments[query]
+
+
+@lru_cache(maxsize=2)
+def _logging(name: str, world: WorldSetting, slots: int) -> policies.PlackettLuce:
+    policy = logging_of(name, world, slots)
+    assert isinstance(policy, policies.PlackettLuce)
+    return _Remembering(policy)
+
+
+@lru_cache(maxsize=2)
+def _fresh_log(
+    user: str, logging: str, world: WorldSetting, slots: int, impressions: int, seed: int
+) -> ClickLog:
+    return envs.collect(
+        world_of(world), user_of(user, world), logging_of(logging, world, slots), impressions,
+        seed + _FRESH,
+    )  # fmt: skip
+
+
+def promises(
+    folder: str | Path,
+    users: Sequence[str] = ("DBN", "CoCM", "CoCM-mismatch"),
+    models: Sequence[str] = ("PBM", "UBM", "DBN", "NCM"),
+    optimisers: Sequence[str] = OPTIMISERS,
+    loggings: Sequence[str] = ("epsilon-oracle",),
+    seeds: int = 3,
+    world: WorldSetting = PROMISE_WORLD,
+    pages: int = 50_000,
+    impressions: int = 100_000,
+    slots: int = 10,
+    jobs: int = 1,
+    retry_failed: bool = False,
+) -> tuple[list[dict[str, Any]], int]:
+    """Return a row for every policy and estimate, and how many cells failed.
+
+    A row has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``, ``estimator``,
+    ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed value. Models
+    are fitted once and kept in ``folder``, as is every finished cell; the same call goes on from
+    them.
+    """
+    for argument, given, known in (
+        ("users", users, clickmodels.user_names()),
+        ("models", models, clickmodels.names()),
+        ("optimisers", optimisers, (*OPTIMISERS[:2], *agents.names())),
+        ("loggings", loggings, policies.ranker_names()),
+    ):
+        for one in given:
+            checks.choice(one, known, argument)
+    seeds = checks.positive_integer(seeds, "seeds")
+    checks.positive_integer(pages, "pages")
+    require_generative(models)
+    check_page(world, slots, impressions, jobs)
+    folder = Path(folder)
+    fits = [
+        FitCell(user, logging, model, seed, str(folder / "models"), world, impressions, slots)
+        for seed in range(seeds)
+        for model in sorted(dict.fromkeys(models), key=lambda name: name != "NCM")  # longest first
+        for logging in dict.fromkeys(loggings)
+        for user in dict.fromkeys(users)
+    ]
+    run_grid(fit_cell, fits, folder / "fits", FIT_VERSION, jobs, "fitting models", retry_failed)
+    settings = {
+        name: {} if name in OPTIMISERS[:2] else asdict(agents.agent_class(name).Settings())
+        for name in optimisers
+    }
+    cells = [
+        PromiseCell(name, fit, pages, given) for fit in fits for name, given in settings.items()
+    ]
+    place = folder / "cells"
+    results = run_grid(
+        promise_cell, cells, place, VERSION, jobs, "optimising and estimating", retry_failed
+    )
+    require_results(cells, results, place, VERSION)
+    rows = [
+        {"user": cell.fit.user, "logging": cell.fit.logging, "model": cell.fit.model,
+         "optimiser": cell.optimiser, "seed": cell.fit.seed, "estimator": name,
+         "estimate": value, "stderr": result["stderr"][name], "truth": result["deployed"],
+         "logging_value": result["logging_value"], "exact_marginals": result["exact_marginals"]}
+        for cell, result in zip(cells, results, strict=True) if result is not None
+        for name, value in result["estimates"].items()
+    ]  # fmt: skip
+    return rows, sum(result is None for result in results)
