@@ -8,6 +8,7 @@ whole page without one) needs a recursion: see ``chain_tails``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class ChainFold:
     def __init__(self, log: ClickLog, world: World, cells: str) -> None:
         slots, ranks = log.slots, np.arange(log.slots)
         size = world.n_queries * world.n_docs
-        integer = np.int32 if size < 2**31 else np.int64
+        integer: Any = np.int32 if size < 2**31 else np.int64
         pair = log.query[:, None].astype(integer) * integer(world.n_docs) + log.ranking
         empty = log.ranking < 0
         if empty.any():

@@ -103,7 +103,8 @@ def _block(pages: NDArray[Any], last: Integers, stop: NDArray[Any], weight: Floa
     return TailBlock(weight, below.astype(np.int64), reach.tolist(), bounds.tolist(), stops)
 
 
-class TailTerms(NamedTuple):
+@dataclass(frozen=True)
+class TailTerms:
     """The tails' log-likelihood, its derivatives, and the sums of weight / P(tail)."""
 
     log_likelihood: float
@@ -111,6 +112,15 @@ class TailTerms(NamedTuple):
     by_skip: float
     by_click: Floats  # (C,)
     stops: Floats  # (C,), over the tails that begin at a last click
+
+    def __add__(self, more: TailTerms) -> TailTerms:
+        return TailTerms(
+            self.log_likelihood + more.log_likelihood,
+            self.by_attractive + more.by_attractive,
+            self.by_skip + more.by_skip,
+            self.by_click + more.by_click,
+            self.stops + more.stops,
+        )
 
 
 def tail_terms(tails: Tails, a: Floats, skip: float, click: Floats) -> TailTerms:
@@ -123,11 +133,9 @@ def tail_terms(tails: Tails, a: Floats, skip: float, click: Floats) -> TailTerms
     def terms(group: TailGroup) -> TailTerms:
         return _group_terms(group, unclicked, skip, click)
 
-    total = TailTerms(0.0, np.zeros(len(a)), 0.0, np.zeros(len(click)), np.zeros(len(click)))
+    none = TailTerms(0.0, np.zeros(len(a)), 0.0, np.zeros(len(click)), np.zeros(len(click)))
     with ThreadPoolExecutor(max(min(cores(), len(tails.groups)), 1)) as pool:
-        for found in pool.map(terms, tails.groups):
-            total = TailTerms(*(one + more for one, more in zip(total, found, strict=True)))
-    return total
+        return sum(pool.map(terms, tails.groups), start=none)
 
 
 def _group_terms(group: TailGroup, unclicked: Floats, skip: float, click: Floats) -> TailTerms:

@@ -47,11 +47,12 @@ def learn_cell(cell: LearnCell) -> Result:
         world_of_queries(world, np.flatnonzero(rows))
         for rows in (fold != cell.fold, fold == cell.fold)
     )
-    query = np.arange(test.n_queries)
     if cell.learner == "random":
-        drawn = draw_slates(test, policies.Uniform(test, cell.slots), 1_000 * len(query), cell.fold)
+        pages = 1_000 * test.n_queries
+        drawn = draw_slates(test, policies.Uniform(test, cell.slots), pages, cell.fold)
         query, slates = drawn.query, drawn.ranking
     else:
+        query = np.arange(test.n_queries, dtype=np.int32)
         slates = _learned(cell, train).policy(test).rankings
     return {
         metric: float(evaluation.metric_rewards(metric, query, slates, test).mean())
