@@ -46,8 +46,10 @@ def direct_values(
     -------
     Method, size and values (T, R).
     """
+    if not sizes:
+        return []
     features = world.standardised_features
-    fitted = max(sizes, default=0) // 2
+    fitted = max(sizes) // 2
     pages = slate_features(log.query[:fitted], log.ranking[:fitted], features)
     queries = np.arange(world.n_queries)
     asked = np.concatenate([slate_features(queries, rows, features) for rows in slates])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,6 +99,11 @@ def test_a_cell_has_every_estimate(result):
     }
     assert {tuple(row[:4]) for row in result["estimates"]} == expected
     assert len(result["estimates"]) == len(expected)
+
+
+def test_direct_methods_can_be_left_out(cell, result):
+    estimates = ope_cell(replace(cell, direct=0))["estimates"]
+    assert estimates == [row for row in result["estimates"] if not row[2].startswith("dm-")]
 
 
 @pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])
