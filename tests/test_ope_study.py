@@ -120,6 +120,16 @@ def test_the_truth_is_what_the_target_earns(cell, result):
     assert result["truth"]["tree-body"]["ndcg"] == pytest.approx(expected)
 
 
+def test_on_policy_is_the_targets_reward_for_the_same_queries(cell, result):
+    world, logging = slate_space.slate_world(cell.space), slate_space.slate_logging(cell.space)
+    query = draw_slates(world, logging, 400, 3).query[:50]
+    shown = slate_space.slate_target(cell.space, "lasso-body").greedy(query)
+    expected = evaluation.metric_rewards("err", query, shown, world).mean()
+    wanted = ["lasso-body", "err", "on-policy", 50]
+    (found,) = [r[4] for r in result["estimates"] if r[:4] == wanted]
+    assert found == pytest.approx(expected)
+
+
 def test_a_log_that_says_nothing_gives_zero():
     plain, ratio = prefix_means(np.array([0.0, 0.0, 2.0]), np.array([1.0, 1.0, 0.5]), (2, 3))
     assert plain == [0.0, pytest.approx(1 / 3)]
