@@ -17,7 +17,16 @@ from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import tell_if_replaced
 
 Rows = list[dict[str, Any]]
-STUDIES = ("conditions", "learning", "sessions", "promises")
+# Options that only some studies take.
+_WORLD = ("world", "queries", "docs", "world_seed")
+TAKES = {
+    "conditions": (*_WORLD, "repetitions", "sizes", "direct", "spaces", "scheduler"),
+    "learning": (*_WORLD, "samples", "trees"),
+    "sessions": ("repetitions", "sizes", "direct"),
+    "promises": (*_WORLD, "repetitions", "user", "models", "optimisers", "logging", "pages",
+                 "impressions"),
+}  # fmt: skip
+STUDIES = tuple(TAKES)
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class OpeRun:
 
     study: str = option("conditions", "what to run", positional=True, choices=STUDIES)
     preset: str = option("quick", "how much of it", choices=studies.PRESET_NAMES)
-    world: str = option("", "LETOR file instead of the synthetic world")
+    world: str = option("", "LETOR file instead of the synthetic world (not sessions)")
     queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's, or all")
     docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
     world_seed: int = option(0, "seed of what is drawn of the world")
@@ -54,6 +63,13 @@ class OpeRun:
     retry_failed: bool = option(False, "try again what failed before")
     out: str = option("", "folder for results; finished cells there are not computed again; "
                       "empty: ope-STUDY-PRESET")  # fmt: skip
+
+    def check(self) -> None:
+        """Raise where an option was given that this study does not take."""
+        usual = OpeRun()
+        for name in sorted(set().union(*TAKES.values()) - set(TAKES[self.study])):
+            if getattr(self, name) != getattr(usual, name):
+                raise ValueError(f"{self.study} takes no --{name.replace('_', '-')}")
 
     @property
     def folder(self) -> Path:
@@ -182,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     start = time.perf_counter()
     settings = parse(OpeRun, "ope", arguments)
+    settings.check()
     tell_if_replaced(settings.folder, settings)
     failed = _RUN[settings.study](settings)
     print(f"tables, pictures and rows: {settings.folder}   {time.perf_counter() - start:.0f} s")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-Row = dict[str, Any]
+from .selecting import Row, where
+
 CONDITION = ("candidates", "slots", "metric", "logging", "alpha", "target")
 ASPIRATION = "on-policy"  # left out where estimators are compared
 LOWEST = 0.001  # what the best estimator's scaled error is, so that it fits a log scale
@@ -66,7 +67,7 @@ def wins(errors: Sequence[Row], better: str, worse: str, n: int) -> tuple[int, i
     found = {
         name: {
             condition_of(row): row["rmse"]
-            for row in errors if row["estimator"] == name and row["n"] == n
+            for row in where(errors, estimator=name, n=n)
         }
         for name in (better, worse)
     }  # fmt: skip

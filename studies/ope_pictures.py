@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.pictures import new_figure
-from .errors import ASPIRATION, Row, condition_of, normalised, wins
+from .errors import ASPIRATION, condition_of, normalised, wins
 from .plain_table import PlainTable
-from .selecting import distinct, where
+from .selecting import Row, distinct, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

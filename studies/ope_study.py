@@ -11,10 +11,10 @@ from .. import policies
 from ..data import checks
 from .grid import require_results, run_grid
 from .ope import VERSION, OpeCell, ope_cell
+from .selecting import Row
 from .setting import WorldSetting, check_page, world_of
 from .slate_space import LOGGINGS, SlateSpace, slate_world
 
-Row = dict[str, Any]
 SPACES = ((10, 5), (100, 10))
 FULL_LISTS = WorldSetting(n_queries=1000, n_docs=0)
 

@@ -34,7 +34,7 @@ def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
         ["RMSE", "mean error", "median |error|", *(f"RMSE, {user}" for user in users),
          "rank correlation"],
         "Errors are estimate minus deployed value. Rank correlation: Spearman's between estimates "
-        "and deployed values of one user, averaged.",
+        "and deployed values of one user, averaged over users whose estimates differ; – if none's.",
     )  # fmt: skip
     for name in distinct(rows, "estimator", ESTIMATES):
         part = where(rows, estimator=name)
@@ -43,19 +43,19 @@ def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
         by_user = {row["user"]: row["rmse"] for row in root_mean_squares(part, ("user",))}
         numbers = [overall["rmse"], overall["bias"], middle, *(by_user[user] for user in users)]
         texts = [f"{value:.3f}" for value in numbers]
-        table.add(ESTIMATE_LABELS[name], [*texts, f"{_rank_correlation(part):.2f}"])
+        table.add(ESTIMATE_LABELS[name], [*texts, _rank_correlation(part)])
     return table
 
 
-def _rank_correlation(rows: Sequence[Row]) -> float:
-    """Return Spearman's correlation within users, averaged; NaN where nothing differs."""
+def _rank_correlation(rows: Sequence[Row]) -> str:
+    """Return Spearman's correlation within users, averaged over those where estimates differ."""
     found = []
     for user in distinct(rows, "user"):
         part = where(rows, user=user)
         estimates, truth = ([row[key] for row in part] for key in ("estimate", "truth"))
         if np.ptp(estimates) > 0 and np.ptp(truth) > 0:
             found.append(float(spearmanr(estimates, truth).statistic))
-    return float(np.mean(found)) if found else float("nan")
+    return f"{np.mean(found):.2f}" if found else "–"
 
 
 def promise_picture(rows: Sequence[Row]) -> Figure:

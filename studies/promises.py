@@ -50,8 +50,9 @@ def promise_cell(cell: PromiseCell) -> Result:
     """Optimise, deploy and estimate; values in clicks a page.
 
     The promise is what the model expects of the policy. The other estimates come from another log
-    of the logging policy, as long as the one that the model was fitted to and drawn after it, so
-    that they owe nothing to the search; the doubly robust ones use the same model.
+    of the logging policy, as long as the whole one of which the model got its training and
+    validation parts, so that they owe nothing to the search; the doubly robust ones use the same
+    model.
     """
     fit = cell.fit
     world, user, model = world_of(fit.world), user_of(fit.user, fit.world), fitted_model(fit)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from clickgym.data import ClickLog, World
-from clickgym.policies import PlackettLuce, Policy, Product, Ranker, Uniform
+from clickgym.policies import Mixture, PlackettLuce, Product, Ranker, Uniform
 
 Q, N, K = 3, 5, 3
 # Query 1 has three candidates, query 2 two, so that its third slot is always empty.
@@ -30,26 +30,6 @@ def product(weights=WEIGHTS, empty=True):
     return Product(probs)
 
 
-class Mix(Policy):
-    """A mixture of policies, as little of it as marginals need."""
-
-    def __init__(self, policies, weights):
-        self.policies, self.weights = policies, weights
-        self.slots, self.shape = policies[0].slots, policies[0].shape
-
-    def log_prob(self, query, ranking):
-        with np.errstate(divide="ignore"):
-            return np.log(sum(
-                share * np.exp(part.log_prob(query, ranking))
-                for part, share in zip(self.policies, self.weights, strict=True)
-            ))  # fmt: skip
-
-    def sample(self, query, rng):
-        which = rng.choice(len(self.policies), size=len(query), p=self.weights)
-        pages = np.stack([part.sample(query, rng) for part in self.policies])
-        return pages[which, np.arange(len(query))]
-
-
 UNIFORM = Uniform(WORLD, slots=K)
 RANKER = Ranker.from_rankings([[4, 0, 2], [3, 2, 0], [4, 1, -1]], N)
 POLICIES = {
@@ -59,8 +39,8 @@ POLICIES = {
     "PlackettLuce at 0.3": PlackettLuce(WEIGHTS, 0.3, slots=K),
     "Product": product(),
     "Ranker": RANKER,
-    "mixture": Mix([PlackettLuce(EQUAL, slots=K), UNIFORM, RANKER], [0.5, 0.3, 0.2]),
-    "mixture with repeats": Mix([product(), UNIFORM], [0.4, 0.6]),
+    "mixture": Mixture([PlackettLuce(EQUAL, slots=K), UNIFORM, RANKER], [0.5, 0.3, 0.2]),
+    "mixture with repeats": Mixture([product(), UNIFORM], [0.4, 0.6]),
 }
 
 

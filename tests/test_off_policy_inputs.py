@@ -27,6 +27,7 @@ from clickgym import clickmodels, data, envs, evaluation
 from clickgym.clickmodels import PBM
 from clickgym.data import ClickLog
 from clickgym.evaluation import NoOverlap, SlateEstimate, estimate
+from clickgym.evaluation.offpolicy.results import ratio_of
 from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
 
 ROWS = 2000
@@ -121,6 +122,7 @@ def test_pi_with_sampled_marginals_is_near_and_says_so(monkeypatch):
     monkeypatch.setattr(count_states, "MOST_WORK", 0)
     got = estimate("pi", LOG, CLICKS, UNIFORM, SOFT, samples=20_000)
     assert "sampled marginals" in got.method
+    assert (exact.bound is None, got.bound is None) == (False, True)
     assert got == pytest.approx(exact, abs=0.05)
 
 
@@ -234,6 +236,23 @@ def test_all_weights_zero_is_no_nan(name):
     assert "nothing known" in got.method
 
 
+def test_doubly_robust_without_weights_is_the_model_and_unsure():
+    away = LOG[evaluation.importance_weights(LOG, RANKER, UNIFORM) == 0]
+    rewards = np.ones(len(away))
+    got = estimate("dr-ips", away, rewards, UNIFORM, RANKER, direct=USER)
+    assert got == pytest.approx(estimate("dm-model", away, rewards, None, RANKER, model=USER))
+    assert (got.stderr, got.low, got.high) == (np.inf, -np.inf, np.inf)
+    assert "nothing known" in got.method
+
+
+def test_rows_of_weight_zero_do_not_make_a_ratio_nan():
+    """An uncounted row whose weight is the sum of the counted ones divided by zero."""
+    weights, rewards = np.array([2.0, 1.0, 1.0]), np.array([5.0, 0.0, 1.0])
+    got = ratio_of(weights, rewards, np.array([0.0, 1.0, 1.0]), "")
+    expected = ratio_of(weights[1:], rewards[1:], np.ones(2), "")
+    assert (got.value, got.stderr, got.low) == (expected.value, expected.stderr, expected.low)
+
+
 @pytest.mark.parametrize("name", ["on-policy", "ips", "wips", "pi"])
 def test_a_single_impression_has_an_infinite_interval(name):
     log = ClickLog([0], [[4, 0, 2]], np.zeros((1, 3), dtype=bool))
@@ -262,6 +281,7 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
     with pytest.warns(NoOverlap, match="logging policy"):
         got = estimate(name, log, np.ones(len(log)), NARROW, target, WORLD, **options)
     assert np.isfinite(got.value)
+    assert got.bound is None  # Theorem 1 needs overlap
 
 
 @pytest.mark.parametrize("name", ["ips", "pi", "dr-ips", "dr-pi"])

@@ -126,6 +126,16 @@ def test_the_truth_is_what_the_target_earns(cell, result):
     assert result["truth"]["tree-body"]["ndcg"] == pytest.approx(expected)
 
 
+def test_on_policy_is_the_targets_reward_for_the_same_queries(cell, result):
+    world, logging = slate_space.slate_world(cell.space), slate_space.slate_logging(cell.space)
+    query = draw_slates(world, logging, 400, 3).query[:50]
+    shown = slate_space.slate_target(cell.space, "lasso-body").greedy(query)
+    expected = evaluation.metric_rewards("err", query, shown, world).mean()
+    wanted = ["lasso-body", "err", "on-policy", 50]
+    (found,) = [r[4] for r in result["estimates"] if r[:4] == wanted]
+    assert found == pytest.approx(expected)
+
+
 def test_a_log_that_says_nothing_gives_zero():
     plain, ratio = prefix_means(np.array([0.0, 0.0, 2.0]), np.array([1.0, 1.0, 0.5]), (2, 3))
     assert plain == [0.0, pytest.approx(1 / 3)]
@@ -208,18 +218,18 @@ def test_wins_are_in_the_table(errors):
 
 # The command
 
-TINY = ["--queries", "30", "--jobs", "1"]
+TINY = ["--queries", "30"]
 CONDITIONS = ["--repetitions", "1", "--sizes", "40", "100", "--direct", "40", "--spaces", "6,3"]
 
 
 def run(folder, study, *options):
-    return main(["ope", study, *TINY, *options, "--out", str(folder)])
+    return main(["ope", study, *options, "--jobs", "1", "--out", str(folder)])
 
 
 @pytest.fixture(scope="module")
 def conditions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("conditions")
-    assert run(folder, "conditions", *CONDITIONS) == 0
+    assert run(folder, "conditions", *TINY, *CONDITIONS) == 0
     return folder
 
 
@@ -247,14 +257,14 @@ def test_the_settings_are_kept(conditions):
 def test_the_same_command_computes_nothing_again(conditions, capsys):
     cells = sorted((conditions / "cells").glob("*.json"))
     before = [path.stat().st_mtime_ns for path in cells]
-    assert run(conditions, "conditions", *CONDITIONS) == 0
+    assert run(conditions, "conditions", *TINY, *CONDITIONS) == 0
     assert [path.stat().st_mtime_ns for path in cells] == before
     assert "replaced" not in capsys.readouterr().err
 
 
 def test_learning_has_table_1(tmp_path):
     pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
-    assert run(tmp_path, "learning", "--samples", "100", "--trees", "5") == 0
+    assert run(tmp_path, "learning", *TINY, "--samples", "100", "--trees", "5") == 0
     rows = studies.load_rows(tmp_path / "rows.parquet")
     assert {(r["learner"], r["metric"]) for r in rows} == {
         (learner, metric)
@@ -297,6 +307,19 @@ def test_promises_are_drawn(promises):
     assert "the model's promise" in (promises / "tables.md").read_text()
 
 
+def test_equal_estimates_have_no_rank_correlation():
+    rows = [
+        {"user": user, "estimator": name, "estimate": estimate, "truth": truth}
+        for user in ("DBN", "CoCM")
+        for truth in (1.0, 2.0)
+        for name, estimate in (("promise", 3.0 - truth), ("ips", 0.0))
+    ]
+    text = studies.promise_table(rows, "random").to_markdown()
+    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
+    assert lines["the model's promise"].endswith(" -1.00 |")
+    assert lines["IPS"].endswith(" – |")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -308,7 +331,7 @@ def test_promises_are_drawn(promises):
     ],
 )
 def test_bad_conditions_are_named_before_anything_is_written(tmp_path, capsys, options, message):
-    assert main(["ope", "conditions", *TINY, *options, "--out", str(tmp_path / "out")]) == 1
+    assert run(tmp_path / "out", "conditions", *TINY, *options) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -322,5 +345,18 @@ def test_bad_conditions_are_named_before_anything_is_written(tmp_path, capsys, o
     ],
 )
 def test_bad_promises_are_named(tmp_path, capsys, options, message):
-    assert main(["ope", "promises", *TINY, *options, "--out", str(tmp_path / "out")]) == 1
+    assert run(tmp_path / "out", "promises", *TINY, *options) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("study", "option"),
+    [
+        ("sessions", "--world-seed"), ("sessions", "--queries"), ("learning", "--repetitions"),
+        ("conditions", "--trees"), ("promises", "--sizes"),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_study_is_an_error(tmp_path, capsys, study, option):
+    assert run(tmp_path / "out", study, option, "3") == 1
+    assert f"{study} takes no {option}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -85,7 +85,8 @@ def estimate(
     Notes
     -----
     Where all weights are zero, or those of a weighted form do not have a positive sum, the log says
-    nothing about the target: 0 with an infinite interval, and "nothing known" in the method.
+    nothing about the target: 0 with an infinite interval, and "nothing known" in the method. The
+    doubly robust ones then give what their reward model expects, with an infinite interval.
     """
     checks.choice(name, estimator_names(), "name")
     known = list(inspect.signature(_ESTIMATORS[name]).parameters)[1:]

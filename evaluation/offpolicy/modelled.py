@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,11 @@ def _mended(
     samples: int,
     seed: int,
 ) -> SlateEstimate:
-    """Return the mean of what is expected plus the weighted errors of what was predicted."""
+    """Return the mean of what is expected plus the weighted errors of what was predicted.
+
+    Where all weights are zero the log says nothing about those errors: what the model expects, with
+    an infinite interval.
+    """
     target, rng = inputs.need_target(), np.random.default_rng((seed, 2))
     terms = np.zeros(len(weights))
     drawn = 0.0
@@ -150,5 +155,8 @@ def _mended(
         terms[rows] = expected[part.rows] + weights[rows] * (part.rewards - known)
         share = np.bincount(part.rows, part.counts) / inputs.counts.sum()
         drawn += float(share**2 @ variance)
-    result = mean_of(terms, inputs.counts, _drawn(method, target, samples), drawn)
+    method = _drawn(method, target, samples)
+    if not weights[inputs.counts > 0].any():
+        method, drawn = f"{method}, the model alone: nothing known of its errors", math.inf
+    result = mean_of(terms, inputs.counts, method, drawn)
     return result.saying(**about_weights(weights, inputs.counts))

@@ -96,8 +96,13 @@ class PseudoinverseWeights:
             self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
         self._padded[place, :, 1:] = table
 
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether the logging policy shows what the target does, but for rounding, (q,)."""
+        return self.outside <= _OUTSIDE
+
     def _warn(self) -> None:
-        outside = self.outside > _OUTSIDE
+        outside = ~self.covered
         if outside.any():
             worst = int(self.outside.argmax())
             warnings.warn(

@@ -26,7 +26,9 @@ class SlateEstimate(Estimate):
         queries, and the largest weight that any page of the logging policy could have.
     bound : float or None
         Theorem 1: with probability 1 - δ the unweighted, unclipped pseudoinverse estimate is no
-        further than this from the value, if rewards are sums over slots.
+        further than this from the value, if rewards are sums over slots. None where the target
+        shows what the logging policy does not, and where marginals are sampled. σ² and ρ are those
+        of the log's queries.
     """
 
     effective_sample_size: float | None = None
@@ -69,6 +71,8 @@ def ratio_of(
     impression has a weight, or weights of both signs cancel) nothing is known of the spread, and
     it is infinite.
     """
+    counted = counts > 0
+    weights, rewards, counts = weights[counted], rewards[counted], counts[counted]
     n = counts.sum()
     total = float(counts @ weights)
     value = float(counts @ (weights * rewards)) / total

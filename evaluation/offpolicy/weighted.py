@@ -52,8 +52,9 @@ def pi(
     tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
     result = _by_weights(inputs, values, clip, method_of("PI", tables), weighted=False)
     with_overlap(result, inputs, tables)
-    if clip is None:
-        result.saying(bound=_theorem_1(result, inputs, delta, reward_bound))
+    bound = _theorem_1(result, inputs, delta, reward_bound)
+    if clip is None and tables.exact and tables.covered[_places(inputs, tables)].all():
+        result.saying(bound=bound)
     return result
 
 
@@ -89,10 +90,15 @@ def with_overlap(
     result: SlateEstimate, inputs: Inputs, tables: PseudoinverseWeights
 ) -> SlateEstimate:
     """Set σ² and ρ of the log's queries."""
-    places = np.searchsorted(tables.queries, inputs.queries)
+    places = _places(inputs, tables)
     counts = np.bincount(inputs.rows, inputs.counts)
     sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
     return result.saying(sigma_squared=sigma_squared, rho=float(tables.rho[places].max()))
+
+
+def _places(inputs: Inputs, tables: PseudoinverseWeights) -> NDArray[np.int64]:
+    """Return where the tables have the log's queries, (q,)."""
+    return np.searchsorted(tables.queries, inputs.queries)
 
 
 def _theorem_1(
