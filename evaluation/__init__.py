@@ -11,6 +11,7 @@ from .offpolicy import (
     NoOverlap,
     PseudoinverseWeights,
     SlateEstimate,
+    WrongReward,
     estimate,
     estimator_names,
     importance_weights,
@@ -26,7 +27,8 @@ from .values import value
 
 __all__ = [
     "Auroc", "CurseReport", "Estimate", "ImpossibleOutcome", "Interval", "Metric", "NoOverlap",
-    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "auroc", "best_policy",
+    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "WrongReward", "auroc",
+    "best_policy",
     "bootstrap", "curse", "estimate", "estimator_names", "importance_weights", "interval",
     "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
     "perplexity_interval", "recall", "slate_marginals", "slate_rewards", "value", "welch",

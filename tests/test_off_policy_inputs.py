@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_an_estimate_is_a_number_with_interval_and_method(name, target):
 def test_the_seed_decides_everything(name):
     one, again = (
         estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD, seed=3, **options_for(name))
-        if name != "on-policy" else estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD)
+        if name != "on-policy" else estimate(name, LOG, CLICKS, UNIFORM, UNIFORM, WORLD)
         for _ in range(2)
     )  # fmt: skip
     assert (one.value, one.stderr) == (again.value, again.stderr)
@@ -80,11 +81,51 @@ def test_a_compressed_log_gives_what_the_whole_one_gives(name, clip):
     folded = LOG.compress()
     assert len(folded) < len(LOG)
     options = {} if name == "on-policy" or clip is None else {"clip": clip}
-    whole = estimate(name, LOG, CLICKS, UNIFORM, SOFT, **options)
+    target = UNIFORM if name == "on-policy" else SOFT
+    whole = estimate(name, LOG, CLICKS, UNIFORM, target, **options)
     rewards = evaluation.slate_rewards("clicks", folded)
-    short = estimate(name, folded, rewards, UNIFORM, SOFT, **options)
+    short = estimate(name, folded, rewards, UNIFORM, target, **options)
     for attribute in ("value", "stderr", "low", "effective_sample_size", "largest_weight", "n"):
         assert getattr(short, attribute) == pytest.approx(getattr(whole, attribute), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso", "dr-ips", "dr-pi"])
+def test_regressions_see_impressions_of_a_compressed_log(name):
+    """Halves of rows would put a page's rewards into one half each, which biases every fit."""
+    folded = LOG.compress()
+    rewards = evaluation.slate_rewards("clicks", folded)
+    unfolded = folded[np.repeat(np.arange(len(folded)), folded.weight.astype(int))]
+    unfolded = replace(unfolded, weight=None)
+    clicks = evaluation.slate_rewards("clicks", unfolded)
+    got, expected = (
+        estimate(name, log, reward, UNIFORM, RANKER, WORLD)
+        for log, reward in ((folded, rewards), (unfolded, clicks))
+    )
+    assert (got.value, got.stderr) == pytest.approx((expected.value, expected.stderr), rel=1e-9)
+
+
+def test_the_lasso_does_not_mind_a_sorted_log():
+    order = np.argsort(LOG.query, kind="stable")
+    whole = estimate("dm-lasso", LOG, CLICKS, UNIFORM, RANKER, WORLD)
+    ordered = estimate("dm-lasso", LOG[order], CLICKS[order], UNIFORM, RANKER, WORLD)
+    assert ordered.value == pytest.approx(whole.value, abs=0.15)
+
+
+def test_rewards_that_a_click_model_does_not_predict_are_warned_of():
+    model = clickmodels.fit("PBM", LOG, WORLD)
+    with pytest.warns(evaluation.WrongReward, match="rewards are not 'clicks' of the log"):
+        estimate("dm-model", LOG, CLICKS + 1.0, UNIFORM, RANKER, WORLD, model=model)
+
+
+def test_a_log_of_another_policy_is_not_on_policy():
+    with pytest.warns(evaluation.WrongReward, match="not the target's own: row 0"):
+        estimate("on-policy", LOG, CLICKS, UNIFORM, RANKER)
+
+
+def test_weights_made_for_another_target_are_refused():
+    weights = evaluation.PseudoinverseWeights(UNIFORM, SOFT, range(3))
+    with pytest.raises(ValueError, match="made for another target"):
+        estimate("pi", LOG, CLICKS, UNIFORM, RANKER, weights=weights)
 
 
 @pytest.mark.parametrize("name", ["ips", "pi"])

@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from ...clickmodels import ClickModel
 from ...data import World, checks
 from ...policies import Policy
-from .inputs import Inputs
+from .inputs import Inputs, WrongReward
+from .rewards import slate_rewards
 
 Predict = Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]
 _CHUNK = 8192  # pages predicted at a time
 REGRESSIONS = ("tree", "lasso")
 TREE = {"min_samples_leaf": 10, "random_state": 0}
-LASSO = {"alphas": 20, "eps": 1e-2, "cv": 3, "tol": 1e-3}
+LASSO = {"alphas": 20, "eps": 1e-2, "tol": 1e-3}
+FOLDS = 3  # of the lasso, whose rows are shuffled: logs may be sorted
 
 
 def slate_features(
@@ -60,13 +62,15 @@ def _regression(direct: Any, settings: dict[str, Any] | None) -> Any:
     """Return an unfitted regression: one of ours by name, or a copy of a user's."""
     from sklearn.base import clone
     from sklearn.linear_model import LassoCV
+    from sklearn.model_selection import KFold
     from sklearn.tree import DecisionTreeRegressor
 
     if isinstance(direct, str):
         checks.choice(direct, REGRESSIONS, "direct")
         if direct == "tree":
             return DecisionTreeRegressor(**{**TREE, **(settings or {})})
-        return LassoCV(**{**LASSO, **(settings or {})})
+        folds = KFold(FOLDS, shuffle=True, random_state=0)
+        return LassoCV(**{**LASSO, "cv": folds, **(settings or {})})
     if settings:
         raise ValueError("settings are for direct='tree' and 'lasso'; give others theirs yourself")
     return clone(direct)
@@ -98,6 +102,13 @@ def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) 
     if inputs.world is not None:
         model.check_world(inputs.world)
     model.require("generative")
+    if (slate_rewards(reward, inputs.log) != inputs.rewards).any():
+        warnings.warn(
+            f"rewards are not {reward!r} of the log, which the click model is asked for: give "
+            "reward='clicks', 'satisfied' or a function of (query, ranking)",
+            WrongReward,
+            stacklevel=5,
+        )
     if reward == "clicks":
         return model.expected_clicks
 

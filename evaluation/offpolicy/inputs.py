@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from ...data import ClickLog, World, checks
 from ...policies import Policy
 from ..outcomes import weights as impressions
+
+
+class WrongReward(UserWarning):
+    """An estimate is of something else than was probably meant."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,18 @@ class Inputs:
             self.log[rows], self.rewards[rows], self.counts[rows], self.queries[queries], again,
             self.logging, self.target, self.world,
         )  # fmt: skip
+
+    def unfolded(self) -> Inputs:
+        """Return a row an impression, so that halves of rows are halves of impressions.
+
+        Equal pages with other rewards would stand in one half each otherwise. Where counts are no
+        whole numbers the rows stay as they are. Grows with impressions, not with rows.
+        """
+        whole = self.counts.astype(np.int64)
+        if (whole != self.counts).any() or (whole <= 1).all():
+            return self
+        some = self.part(np.repeat(np.arange(len(whole)), whole))
+        return replace(some, counts=np.ones(len(some.rows)))
 
 
 def _needed(policy: Policy | None, name: str) -> Policy:

@@ -29,6 +29,7 @@ def regression_value(
     seed: int = 0,
 ) -> SlateEstimate:
     """Fit a regression to one half of the log and ask about the other's queries (equation 3)."""
+    inputs = inputs.unfolded()
     first, second = _halves(inputs, seed)
     predict = fitted_regression(direct, inputs.part(first), features, settings)
     return _direct_value(inputs.part(second), predict, direct, samples, seed)
@@ -83,6 +84,7 @@ def doubly_robust_ips(
     seed: int = 0,
 ) -> SlateEstimate:
     """Return what a reward model expects, mended by importance weights."""
+    inputs = inputs if isinstance(direct, ClickModel) else inputs.unfolded()
     weights, method = clipped(importance_rows(inputs, seed), clip, "doubly robust IPS")
     parts = _predictors(inputs, direct, reward, features, settings, seed)
     return _mended(inputs, weights, parts, f"{method}, {_label(direct)}", samples, seed)
@@ -100,6 +102,7 @@ def doubly_robust_pi(
     seed: int = 0,
 ) -> SlateEstimate:
     """Return what a reward model expects, mended by pseudoinverse weights."""
+    inputs = inputs if isinstance(direct, ClickModel) else inputs.unfolded()
     tables, rows = pseudoinverse_rows(inputs, weights, SAMPLES, seed)
     rows, method = clipped(rows, clip, method_of("doubly robust PI", tables))
     parts = _predictors(inputs, direct, reward, features, settings, seed)

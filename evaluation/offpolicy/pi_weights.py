@@ -62,6 +62,7 @@ class PseudoinverseWeights:
     ) -> None:
         if logging.slots != target.slots:
             raise ValueError(f"target shows {target.slots} slots, logging {logging.slots}")
+        self.logging, self.target = logging, target
         self.queries = np.unique(logging.checked_query(queries))
         self._slots, self._n_docs = logging.slots, logging.shape[1]
         self._index = np.full(logging.shape[0], -1)

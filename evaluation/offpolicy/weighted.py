@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +11,37 @@ from numpy.typing import NDArray
 from ...data import checks
 from ...policies.marginals import SAMPLES
 from .importance import importance_weights, warn_without_overlap
-from .inputs import Inputs
+from .inputs import Inputs, WrongReward
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate, about_weights, mean_of, nothing_known, ratio_of
+
+_LOOKED_AT = 1_000  # rows of a log that should be the target's own
 
 
 def on_policy(inputs: Inputs) -> SlateEstimate:
     """Return the mean reward of a log that the target policy itself made."""
+    _check_own_log(inputs)
     result = mean_of(inputs.rewards, inputs.counts, "on-policy mean")
     return result.saying(**about_weights(np.ones(len(inputs.rewards)), inputs.counts))
+
+
+def _check_own_log(inputs: Inputs) -> None:
+    """Warn where propensities say that the log is not the target's own."""
+    log, target = inputs.log, inputs.target
+    if target is None or log.log_propensity is None or not target.has_log_prob:
+        return
+    some = slice(0, _LOOKED_AT)
+    own = target.log_prob(log.query[some], log.ranking[some])
+    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
+    if wrong.any():
+        row = int(wrong.argmax())
+        warnings.warn(
+            f"the log is not the target's own: row {row} has log-propensity "
+            f"{log.log_propensity[row]:.6g}, the target {own[row]:.6g}; this is the value of "
+            "whoever made it",
+            WrongReward,
+            stacklevel=4,
+        )
 
 
 def ips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
@@ -78,6 +101,10 @@ def pseudoinverse_rows(
     if made is None:
         logging, target = inputs.need_logging(), inputs.need_target()
         made = PseudoinverseWeights(logging, target, inputs.queries, samples, seed)
+    for name in ("logging", "target"):
+        given = getattr(inputs, name)
+        if given is not None and given is not getattr(made, name):
+            raise ValueError(f"weights were made for another {name} policy")
     return made, made.of(inputs.log.query, inputs.log.ranking)
 
 
