@@ -64,7 +64,8 @@ def strong_shift(
 def shift_of(study: Protocol) -> Protocol | None:
     """Return the strong shift in the sizes of another study, for those of its models it compares.
 
-    None where the study has none of the users of section 6.1.
+    Fitted as the preset "strong-shift" does, with tables. None where the study has none of the
+    users of section 6.1.
     """
     users = tuple(user for user in study.users if user in _PRESET.users)
     if not users:
@@ -73,7 +74,7 @@ def shift_of(study: Protocol) -> Protocol | None:
         study, users=users, loggings=_PRESET.loggings, temperature=_PRESET.temperature,
         models=tuple(name for name in _PRESET.models if name in (*study.models, ORACLE)),
         world=replace(study.world, n_docs=_PRESET.world.n_docs), tests=_PRESET.tests,
-        optimise=False,
+        parameters=_PRESET.parameters, optimise=False,
     )  # fmt: skip
 
 
