@@ -50,7 +50,10 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
         else:
             more["type"] = type(default)
         if default in (None, "", [""]):  # not given: the help itself says what happens then
-            default = argparse.SUPPRESS
+            # argparse checks the default of an argument without a flag against its choices, if it
+            # is a string, and SUPPRESS is one.
+            default = None if flag == field.name else argparse.SUPPRESS
         text = field.metadata["help"].replace("%", "%%")  # argparse fills in "%(default)s"
         parser.add_argument(flag, default=default, help=text, **more)
-    return settings(**vars(parser.parse_args(arguments)))
+    given = vars(parser.parse_args(arguments))
+    return settings(**{name: value for name, value in given.items() if value is not None})

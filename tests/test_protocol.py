@@ -18,6 +18,8 @@ import pytest
 from clickgym import studies
 from clickgym.clickmodels import registry
 from clickgym.scripts import main
+from clickgym.scripts._arguments import parse
+from clickgym.scripts.protocol import ProtocolRun
 from clickgym.studies.grid import cell_key
 from clickgym.studies.protocol import VERSION
 from clickgym.studies.protocol_tables import figure_2
@@ -312,6 +314,14 @@ def test_a_candidate_is_in_every_figure(joined):
         assert [panel.get_title() for panel in charts.axes] == ["PBM", "OneAndDone"]
     for panel in figure_2(rows).axes:
         assert [label.get_text() for label in panel.get_xticklabels()] == ["PBM", "OneAndDone"]
+
+
+@pytest.mark.parametrize(("options", "preset"), [([], "quick"), (["--candidate", "a:B"], "paper")])
+def test_the_preset_may_be_left_out(options, preset):
+    settings = parse(ProtocolRun, "protocol", options)
+    known = studies.PRESETS[preset]
+    assert settings.study()[0] == preset
+    assert settings.study()[1].impressions == known.impressions
 
 
 def test_strong_shift_is_a_preset(tmp_path):
