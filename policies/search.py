@@ -19,7 +19,7 @@ _EXPENSIVE_BUDGET = 2_000
 _TOTAL = 500  # budgets: what all queries together may take
 _EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
 _SCREENED_MOVES = 8  # the same where a rough score chooses them
-_OTHER_MOVES = 4  # and any others, where that score is the default one
+_OTHER_MOVES = 24  # and any others, where that score is the default one
 _MOST_ROUNDS = 200
 
 Rows = NDArray[np.int64]

@@ -47,10 +47,10 @@ def environment(
 
 
 def require_writable(out: Path) -> None:
-    """Make the folder; an error that names it where nothing can be written."""
+    """Raise an error that names the folder where nothing can be written; nothing is made yet."""
+    above = next(path for path in (out, *out.absolute().parents) if path.exists())
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
+        with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
         raise OSError(f"--out {out} cannot be written: {error.strerror}") from error

@@ -254,6 +254,7 @@ def test_the_settings_are_kept(conditions):
     assert json.loads((conditions / "settings.json").read_text())["spaces"] == ["6,3"]
 
 
+@pytest.mark.slow
 def test_the_same_command_computes_nothing_again(conditions, capsys):
     cells = sorted((conditions / "cells").glob("*.json"))
     before = [path.stat().st_mtime_ns for path in cells]
@@ -262,6 +263,7 @@ def test_the_same_command_computes_nothing_again(conditions, capsys):
     assert "replaced" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_learning_has_table_1(tmp_path):
     pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
     assert run(tmp_path, "learning", *TINY, "--samples", "100", "--trees", "5") == 0
