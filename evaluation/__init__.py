@@ -11,6 +11,7 @@ from .offpolicy import (
     NoOverlap,
     PseudoinverseWeights,
     SlateEstimate,
+    WrongLogging,
     WrongReward,
     estimate,
     estimator_names,
@@ -27,9 +28,9 @@ from .values import value
 
 __all__ = [
     "Auroc", "CurseReport", "Estimate", "ImpossibleOutcome", "Interval", "Metric", "NoOverlap",
-    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "WrongReward", "auroc",
-    "best_policy",
-    "bootstrap", "curse", "estimate", "estimator_names", "importance_weights", "interval",
-    "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
-    "perplexity_interval", "recall", "slate_marginals", "slate_rewards", "value", "welch",
+    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "WrongLogging",
+    "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "estimate", "estimator_names",
+    "importance_weights", "interval", "log_likelihood", "marks", "metric_rewards", "ndcg",
+    "normalised_perplexity", "perplexity", "perplexity_interval", "recall", "slate_marginals",
+    "slate_rewards", "value", "welch",
 ]  # fmt: skip

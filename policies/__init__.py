@@ -12,11 +12,13 @@ from .product import Product
 from .pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 from .ranker import Found, Ranker
 from .rankers import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
+from .remembering import Remembering
 
 __all__ = [
-    "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "SlateLearner",
-    "SlateMoments", "SlatePseudoinverse", "Uniform", "epsilon_uniform", "feature_group",
-    "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
-    "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",
-    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
+    "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "Remembering",
+    "SlateLearner", "SlateMoments", "SlatePseudoinverse", "Uniform", "epsilon_uniform",
+    "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
+    "logging_policy", "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores",
+    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
+    "top_down",
 ]  # fmt: skip

@@ -53,8 +53,18 @@ def slate_moments(
 
 
 def _sampled(policy: Policy, query: int, samples: int, seed: int) -> SlateMoments:
-    """Return the moments of drawn pages."""
+    """Return the moments of drawn pages, with those of both halves of them."""
     rng = np.random.default_rng((seed, query))
+    numbers = [samples - samples // 2, samples // 2]
+    totals = [_counted(policy, query, number, rng) for number in numbers]
+    first, second = map(_moments, totals, numbers)
+    return _moments(totals[0] + totals[1], samples, (first, second))
+
+
+def _counted(
+    policy: Policy, query: int, samples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return how often drawn pages show documents in slots together, (K, N, K, N)."""
     slots, n_docs = policy.slots, policy.shape[1]
     total = np.zeros((slots * n_docs, slots * n_docs))
     for start in range(0, samples, _CHUNK):
@@ -64,6 +74,13 @@ def _sampled(policy: Policy, query: int, samples: int, seed: int) -> SlateMoment
         places = (row, slot * n_docs + pages[row, slot])
         shown = csr_array((np.ones(len(row)), places), shape=(number, slots * n_docs))
         total += (shown.T @ shown).toarray()
-    single = (total.diagonal() / samples).reshape(slots, n_docs)
-    pair = (total / samples).reshape(slots, n_docs, slots, n_docs)
-    return SlateMoments.from_arrays(single, pair, samples)
+    return total.reshape(slots, n_docs, slots, n_docs)
+
+
+def _moments(
+    total: NDArray[np.float64],
+    samples: int,
+    halves: tuple[SlateMoments, SlateMoments] | None = None,
+) -> SlateMoments:
+    single = np.einsum("jaja->ja", total) / samples
+    return SlateMoments.from_arrays(single, total / samples, samples, halves)

@@ -24,14 +24,23 @@ class SlateMoments:
     table : TypeTable
     samples : int
         How many drawn pages they come from; 0 where they are exact.
+    halves : (SlateMoments, SlateMoments) or None
+        Those of the first and second half of the drawn pages, which differ as much as drawing them
+        does; None where they are exact or not known.
     """
 
     types: NDArray[np.int64]
     table: TypeTable
     samples: int = field(default=0, kw_only=True)
+    halves: tuple[SlateMoments, SlateMoments] | None = field(default=None, kw_only=True)
 
     @staticmethod
-    def from_arrays(single: ArrayLike, pair: ArrayLike, samples: int = 0) -> SlateMoments:
+    def from_arrays(
+        single: ArrayLike,
+        pair: ArrayLike,
+        samples: int = 0,
+        halves: tuple[SlateMoments, SlateMoments] | None = None,
+    ) -> SlateMoments:
         """Make the moments from P(slot shows a), (K, N), and of pairs, (K, N, K, N)."""
         slot = checks.probabilities(single, "single", 2)
         joint = checks.probabilities(pair, "pair", 4)
@@ -41,12 +50,17 @@ class SlateMoments:
         types[shown] = np.arange(len(shown))
         joint = joint[:, shown][:, :, :, shown]
         table = TypeTable(np.ones(len(shown), dtype=np.int64), slot[:, shown], joint)
-        return SlateMoments(types, table, samples=samples)
+        return SlateMoments(types, table, samples=samples, halves=halves)
 
     @property
     def exact(self) -> bool:
         """Whether nothing was sampled."""
         return self.samples == 0
+
+    @property
+    def halved(self) -> bool:
+        """Whether it is known how much these vary: they are exact, or have halves."""
+        return self.exact or self.halves is not None
 
     @cached_property
     def stderr(self) -> float:
@@ -112,11 +126,25 @@ def mixed(parts: Sequence[SlateMoments], shares: Sequence[float]) -> SlateMoment
         one, two = _refined(part.table, coarse[fine], counts[fine])
         slot[:, fine] += share * one
         joint[:, fine[:, None, None], np.arange(slots)[:, None], fine] += share * two
-    return SlateMoments(types, TypeTable(counts, slot, joint), samples=_samples(parts))
+    return SlateMoments(
+        types, TypeTable(counts, slot, joint), samples=_samples(parts),
+        halves=_mixed_halves(parts, shares),
+    )  # fmt: skip
 
 
 def _samples(parts: Sequence[SlateMoments]) -> int:
     return min((part.samples for part in parts if not part.exact), default=0)
+
+
+def _mixed_halves(
+    parts: Sequence[SlateMoments], shares: Sequence[float]
+) -> tuple[SlateMoments, SlateMoments] | None:
+    """Return the mixtures of the parts' first and of their second halves."""
+    if all(part.exact for part in parts) or any(not part.halved for part in parts):
+        return None
+    pairs = [part.halves or (part, part) for part in parts]
+    first, second = (mixed([pair[half] for pair in pairs], shares) for half in (0, 1))
+    return first, second
 
 
 def _refined(

@@ -105,7 +105,8 @@ def conditions(settings: OpeRun) -> int:
         settings.folder, study, settings.jobs, settings.retry_failed, settings.scheduler
     )
     errors = studies.root_mean_squares(rows, (*studies.CONDITION, "estimator", "n"))
-    _save(settings, rows, [studies.wins_table(errors), studies.errors_table(errors)])
+    tables = [studies.wins_table(errors), studies.errors_table(errors)]
+    _save(settings, rows, tables, dataclasses.asdict(study))
     studies.save_rows(errors, settings.folder / "errors.parquet")
     save_figure(studies.figure_2(errors), settings.folder / "figure2.png")
     save_figure(studies.all_conditions(errors), settings.folder / "conditions.png")
@@ -121,7 +122,7 @@ def learning(settings: OpeRun) -> int:
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
     )
     name = Path(settings.world).name or "embedded world"
-    _save(settings, rows, [studies.learning_table(rows, name)])
+    _save(settings, rows, [studies.learning_table(rows, name)], arguments)
     return failed
 
 
@@ -137,7 +138,7 @@ def sessions(settings: OpeRun) -> int:
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
     )
     errors = studies.root_mean_squares(rows, ("metric", "estimator", "n"))
-    _save(settings, rows, studies.session_tables(errors))
+    _save(settings, rows, studies.session_tables(errors), arguments)
     save_figure(studies.figure_1(errors), settings.folder / "figure1.png")
     return failed
 
@@ -163,7 +164,7 @@ def promises(settings: OpeRun) -> int:
         part = [row for row in rows if row["logging"] == logging]
         tables.append(studies.promise_table(part, logging))
         save_figure(studies.promise_picture(part), settings.folder / f"promises-{logging}.png")
-    _save(settings, rows, tables)
+    _save(settings, rows, tables, arguments)
     return failed
 
 
@@ -174,8 +175,10 @@ def _space(text: str) -> tuple[int, int]:
     return int(candidates), int(slots)
 
 
-def _save(settings: OpeRun, rows: Rows, tables: Sequence[Any]) -> None:
-    """Print the tables; write them, the rows and the settings."""
+def _save(
+    settings: OpeRun, rows: Rows, tables: Sequence[Any], study: dict[str, Any]
+) -> None:
+    """Print the tables; write them, the rows, the options, and the ``study`` that they made."""
     from rich.console import Console
 
     console = Console(width=None if Console().is_terminal else 150)
@@ -186,7 +189,8 @@ def _save(settings: OpeRun, rows: Rows, tables: Sequence[Any]) -> None:
     with replaced(out / "tables.md") as temporary:
         temporary.write_text("\n".join(table.to_markdown() for table in tables))
     with replaced(out / "settings.json") as temporary:
-        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+        content = {**dataclasses.asdict(settings), "study_settings": study}
+        temporary.write_text(json.dumps(content, indent=2, default=dataclasses.asdict) + "\n")
 
 
 _RUN: dict[str, Callable[[OpeRun], int]] = {

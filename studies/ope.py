@@ -16,7 +16,7 @@ from .direct_fits import direct_values
 from .grid import Result
 from .slate_space import TARGETS, SlateSpace, slate_logging, slate_target, slate_world
 
-VERSION = "1"
+VERSION = "2"
 METRICS = ("ndcg", "err")
 DIRECT = ("dm-tree", "dm-lasso")
 _CHUNK = 4096

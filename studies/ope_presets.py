@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..data import checks
 from .ope_study import Ope
 from .setting import WorldSetting
 
@@ -38,5 +39,6 @@ PRESET_NAMES = tuple(OPE_PRESETS)
 
 
 def preset_of(presets: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
-    """Return a preset's arguments; "large" is "paper" where nothing larger is known."""
-    return dict(presets.get(name, presets["paper"]))
+    """Return a preset's arguments."""
+    checks.choice(name, tuple(presets), "preset")
+    return dict(presets[name])

@@ -37,11 +37,7 @@ class Ope:
     def check(self, jobs: int = 1) -> None:
         """Raise where the study could not run; the world is loaded for it."""
         checks.positive_integer(self.repetitions, "repetitions")
-        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)):
-            raise ValueError(f"sizes must ascend, not {self.sizes}")
-        for n in self.sizes:
-            checks.positive_integer(n, "sizes", 4)
-        checks.positive_integer(self.direct, "direct", 0)
+        check_sizes(self.sizes, self.direct)
         for candidates, slots in self.spaces:
             if not 1 <= slots <= candidates:
                 raise ValueError(f"slates of {slots} of {candidates} documents cannot be made")
@@ -58,6 +54,15 @@ class Ope:
             for logging in LOGGINGS
             for seed in range(self.repetitions)
         ]
+
+
+def check_sizes(sizes: Sequence[int], direct: int) -> None:
+    """Raise unless ``sizes`` are ascending numbers of samples, and ``direct`` is a number."""
+    if not sizes or list(sizes) != sorted(set(sizes)):
+        raise ValueError(f"sizes must ascend, not {tuple(sizes)}")
+    for n in sizes:
+        checks.positive_integer(n, "sizes", 4)
+    checks.positive_integer(direct, "direct", 0)
 
 
 def ope(

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import agents, clickmodels, envs, evaluation, policies
 from ..data import ClickLog, checks
+from ..data.files import replaced
 from .fitted import VERSION as FIT_VERSION
 from .fitted import FitCell, fit_cell, fitted_model
 from .grid import Result, require_results, run_grid
@@ -24,7 +26,7 @@ from .setting import (
     world_of,
 )
 
-VERSION = "1"
+VERSION = "2"
 OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")
 ESTIMATES = ("promise", "ips", "wips", "pi", "wpi", "dr-ips", "dr-pi")
 _FRESH = 1_000_000  # added to the seed of the log that estimates are made from
@@ -63,9 +65,10 @@ def promise_cell(cell: PromiseCell) -> Result:
     tables = evaluation.PseudoinverseWeights(
         logging, policy, np.arange(world.n_queries), _MARGINALS
     )
+    robust = {"direct": model, "predictions": _predictions(fit, model, log)}
     options: dict[str, dict[str, Any]] = {
         "ips": {}, "wips": {}, "pi": {"weights": tables}, "wpi": {"weights": tables},
-        "dr-ips": {"direct": model}, "dr-pi": {"direct": model, "weights": tables},
+        "dr-ips": robust, "dr-pi": {**robust, "weights": tables},
     }  # fmt: skip
     estimates = {"promise": evaluation.value(policy, model, world)} | {
         name: evaluation.estimate(name, log, clicks, logging, policy, world, **given)
@@ -78,6 +81,31 @@ def promise_cell(cell: PromiseCell) -> Result:
         "estimates": {name: float(value) for name, value in estimates.items()},
         "stderr": {name: _finite(value.stderr) for name, value in estimates.items()},
     }
+
+
+def fit_and_predict(fit: FitCell) -> Result:
+    """Fit a model, and keep what it expects of the pages that estimates are made from."""
+    result = fit_cell(fit)
+    log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
+    _predictions(fit, fitted_model(fit), log)
+    return result
+
+
+def _predictions(
+    fit: FitCell, model: clickmodels.ClickModel, log: ClickLog
+) -> NDArray[np.float64]:
+    """Return the clicks that the model expects of each logged page, (n,), from a file if it can.
+
+    Equal pages are asked about once; they are the same for every policy found inside the model.
+    """
+    path = fit.path.with_suffix(".npy")
+    if not path.exists():
+        pages = np.column_stack([log.query, log.ranking])
+        distinct, places = np.unique(pages, axis=0, return_inverse=True)
+        expected = model.expected_clicks(distinct[:, 0], distinct[:, 1:])[places.reshape(-1)]
+        with replaced(path) as temporary, temporary.open("wb") as file:
+            np.save(file, expected)
+    return np.load(path)
 
 
 def _finite(value: float) -> float | None:
@@ -94,27 +122,9 @@ def _optimised(cell: PromiseCell, model: clickmodels.ClickModel) -> policies.Pol
     return agents.train(cell.optimiser, env, cell.pages, fit.seed, **cell.settings)
 
 
-class _Remembering(policies.PlackettLuce):
-    """A Plackett-Luce policy whose sampled moments are drawn once a query."""
-
-    def __init__(self, policy: policies.PlackettLuce) -> None:
-        super().__init__(policy.weights, policy.temperature, policy.slots)
-        self.fingerprint = policy.fingerprint
-        self._policy = policy
-        self._moments: dict[int, policies.SlateMoments] = {}
-
-    def marginals(self, query: int) -> policies.SlateMoments:
-        """Return the moments of a query's pages."""
-        if query not in self._moments:
-            self._moments[query] = policies.slate_moments(self._policy, query, _MARGINALS)
-        return self._moments[query]
-
-
 @lru_cache(maxsize=2)
-def _logging(name: str, world: WorldSetting, slots: int) -> policies.PlackettLuce:
-    policy = logging_of(name, world, slots)
-    assert isinstance(policy, policies.PlackettLuce)
-    return _Remembering(policy)
+def _logging(name: str, world: WorldSetting, slots: int) -> policies.Remembering:
+    return policies.Remembering(logging_of(name, world, slots), _MARGINALS)
 
 
 @lru_cache(maxsize=2)
@@ -168,7 +178,8 @@ def promises(
         for logging in dict.fromkeys(loggings)
         for user in dict.fromkeys(users)
     ]
-    run_grid(fit_cell, fits, folder / "fits", FIT_VERSION, jobs, "fitting models", retry_failed)
+    place, version = folder / "fits", f"{FIT_VERSION}.{VERSION}"
+    run_grid(fit_and_predict, fits, place, version, jobs, "fitting models", retry_failed)
     settings = {
         name: {} if name in OPTIMISERS[:2] else asdict(agents.agent_class(name).Settings())
         for name in optimisers

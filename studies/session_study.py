@@ -17,14 +17,16 @@ from .direct_fits import direct_values
 from .grid import Result, require_results, run_grid
 from .ope import DIRECT, draw_slates, weighted_estimates
 from .ope_pictures import LABELS, STYLES, error_curves, legend_above
+from .ope_study import check_sizes
 from .plain_table import PlainTable
 from .selecting import distinct, where
 from .sessions import Sessions, sample_sessions
+from .setting import check_jobs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = "2"
+VERSION = "3"
 SESSION_METRICS = {"tts": "time to success", "utility": "utility rate"}
 _TRAINING = 22_000  # pages that the target's classifier learns from
 _FIXED = 1_000_003  # seed of what all cells share, which none of them has
@@ -143,6 +145,9 @@ def session_study(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return a row for every estimate, and how many cells failed."""
     checks.positive_integer(repetitions, "repetitions")
+    checks.positive_integer(truth, "truth")
+    check_sizes(sizes, direct)
+    check_jobs(jobs)
     cells = [
         SessionCell(seed, sizes=sizes, direct=direct, truth=truth) for seed in range(repetitions)
     ]

@@ -129,9 +129,14 @@ def check_page(setting: WorldSetting, slots: int, impressions: int, jobs: int) -
     """Raise where a study of these numbers could not run; the world is loaded for it."""
     checks.positive_integer(slots, "slots")
     checks.positive_integer(impressions, "impressions", 10)
+    check_jobs(jobs)
+    world_of(setting)
+
+
+def check_jobs(jobs: int) -> None:
+    """Raise unless ``jobs`` is a number of processes."""
     if jobs == 0 or not isinstance(jobs, int):
         raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
-    world_of(setting)
 
 
 def require_generative(models: Sequence[str]) -> None:

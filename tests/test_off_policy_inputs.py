@@ -50,6 +50,7 @@ def options_for(name):
 
 
 @every_name
+@pytest.mark.filterwarnings("ignore:the log is not the target's own")
 @pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
 def test_an_estimate_is_a_number_with_interval_and_method(name, target):
     got = estimate(name, LOG, CLICKS, UNIFORM, target, WORLD, **options_for(name))
@@ -95,13 +96,37 @@ def test_regressions_see_impressions_of_a_compressed_log(name):
     folded = LOG.compress()
     rewards = evaluation.slate_rewards("clicks", folded)
     unfolded = folded[np.repeat(np.arange(len(folded)), folded.weight.astype(int))]
-    unfolded = replace(unfolded, weight=None)
+    unfolded = replace(unfolded, weight=np.ones(len(unfolded)))  # still in random halves
     clicks = evaluation.slate_rewards("clicks", unfolded)
     got, expected = (
         estimate(name, log, reward, UNIFORM, RANKER, WORLD)
         for log, reward in ((folded, rewards), (unfolded, clicks))
     )
     assert (got.value, got.stderr) == pytest.approx((expected.value, expected.stderr), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+def test_the_first_half_is_fitted_and_the_second_asked(name):
+    """The second half's rewards do not matter, and its queries alone do."""
+    first = np.arange(ROWS) < ROWS // 2
+    got = estimate(name, LOG, first.astype(float), UNIFORM, RANKER, WORLD)
+    assert got.value == pytest.approx(1.0)
+    one_query = LOG[np.concatenate([np.flatnonzero(first), np.flatnonzero(LOG.query == 0)[:1000]])]
+    rewards = (one_query.query == 0).astype(float)
+    asked = estimate(name, one_query, rewards, UNIFORM, RANKER, WORLD, features=ONE_HOT)
+    assert asked.value > estimate(name, LOG, (LOG.query == 0) * 1.0, UNIFORM, RANKER, WORLD,
+                                  features=ONE_HOT).value + 0.3  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+def test_a_log_sorted_by_query_has_random_halves(name):
+    order = np.argsort(LOG.query, kind="stable")
+    first = (np.arange(ROWS) < ROWS // 2).astype(float)
+    got = [
+        estimate(name, LOG[order], first, UNIFORM, RANKER, WORLD, seed=seed) for seed in (0, 0, 1)
+    ]
+    assert got[0].value == got[1].value != got[2].value
+    assert got[0].value < 0.9  # 1 if the first half alone were fitted
 
 
 def test_the_lasso_does_not_mind_a_sorted_log():
@@ -152,10 +177,17 @@ def test_on_policy_needs_no_policies():
 def test_propensities_of_the_log_come_first():
     wrong = PlackettLuce(WEIGHTS, slots=K)
     expected = estimate("ips", LOG, CLICKS, None, RANKER)
-    assert estimate("ips", LOG, CLICKS, wrong, RANKER) == expected
+    with pytest.warns(evaluation.WrongLogging, match="not who made the log: row 0 has"):
+        assert estimate("ips", LOG, CLICKS, wrong, RANKER) == expected
     bare = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
     assert estimate("ips", bare, CLICKS, UNIFORM, RANKER) == pytest.approx(expected, rel=1e-12)
     assert estimate("ips", bare, CLICKS, wrong, RANKER) != pytest.approx(expected, rel=1e-3)
+
+
+@every_name
+def test_whoever_made_the_log_is_not_warned_about(name, recwarn):
+    estimate(name, LOG, CLICKS, UNIFORM, UNIFORM, WORLD, **options_for(name))
+    assert not [warning for warning in recwarn if warning.category is evaluation.WrongLogging]
 
 
 def test_pi_with_sampled_marginals_is_near_and_says_so(monkeypatch):
@@ -189,7 +221,8 @@ def test_the_true_user_as_a_model_has_the_value_of_the_logs_queries(target):
 
 
 def test_a_model_predicts_satisfaction_or_a_function_of_ones_own():
-    got = estimate("dm-model", LOG, CLICKS, None, RANKER, model=USER, reward="satisfied")
+    satisfied = evaluation.slate_rewards("satisfied", LOG)
+    got = estimate("dm-model", LOG, satisfied, None, RANKER, model=USER, reward="satisfied")
     share = np.bincount(LOG.query, minlength=Q) / len(LOG)
     miss = 1.0 - USER.click_probs(range(Q), RANKER.rankings)
     assert got == pytest.approx(share @ (1.0 - miss.prod(axis=1)), abs=1e-9)
@@ -200,7 +233,7 @@ def test_a_model_predicts_satisfaction_or_a_function_of_ones_own():
 @pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
 def test_regressions_with_features_of_every_document_find_a_sum_over_slots(name):
     rewards = USER.expected_clicks(LOG.query, LOG.ranking)
-    settings = {"min_samples_leaf": 1} if name == "dm-tree" else {"eps": 1e-4}
+    settings = {"min_samples_leaf": 1} if name == "dm-tree" else {"penalties": [1e-4, 1e-3]}
     got = estimate(
         name, LOG, rewards, UNIFORM, RANKER, WORLD, features=ONE_HOT, settings=settings
     )
@@ -215,6 +248,18 @@ def test_doubly_robust_estimates_are_near_the_value(name, direct):
     expected = value_of(RANKER, lambda query, pages: USER.expected_clicks(query, pages))
     got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=direct)
     assert abs(got - expected) < 4 * got.stderr
+
+
+@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
+def test_predictions_of_the_log_may_be_given(name):
+    known = USER.expected_clicks(LOG.query, LOG.ranking)
+    asked, given = (
+        estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD, direct=USER, **options)
+        for options in ({}, {"predictions": known})
+    )
+    assert (asked.value, asked.stderr) == (given.value, given.stderr)
+    other = estimate(name, LOG, CLICKS, UNIFORM, SOFT, direct=USER, predictions=known + 1.0)
+    assert other.value != asked.value
 
 
 @pytest.mark.parametrize(("name", "plain"), [("dr-ips", "ips"), ("dr-pi", "pi")])
@@ -279,7 +324,7 @@ def test_all_weights_zero_is_no_nan(name):
 
 def test_doubly_robust_without_weights_is_the_model_and_unsure():
     away = LOG[evaluation.importance_weights(LOG, RANKER, UNIFORM) == 0]
-    rewards = np.ones(len(away))
+    rewards = evaluation.slate_rewards("clicks", away)
     got = estimate("dr-ips", away, rewards, UNIFORM, RANKER, direct=USER)
     assert got == pytest.approx(estimate("dm-model", away, rewards, None, RANKER, model=USER))
     assert (got.stderr, got.low, got.high) == (np.inf, -np.inf, np.inf)
@@ -320,7 +365,7 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
     log = narrow_log()
     options = {"direct": USER} if name.startswith("dr") else {}
     with pytest.warns(NoOverlap, match="logging policy"):
-        got = estimate(name, log, np.ones(len(log)), NARROW, target, WORLD, **options)
+        got = estimate(name, log, np.zeros(len(log)), NARROW, target, WORLD, **options)
     assert np.isfinite(got.value)
     assert got.bound is None  # Theorem 1 needs overlap
 
@@ -386,6 +431,10 @@ WRONG = {
     "delta": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"delta": 2.0}, "delta must be"),
     "reward_bound": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"reward_bound": 1.0}, "reward_bound"),
     "one row": (("dm-tree", LOG[:1], [1.0], None, RANKER, WORLD), {}, "one row"),
+    "few predictions": (("dr-ips", LOG, CLICKS, None, RANKER),
+                        {"direct": USER, "predictions": [1.0]}, "predictions has shape"),
+    "predictions of a regression": (("dr-ips", LOG, CLICKS, None, RANKER, WORLD),
+                                    {"predictions": CLICKS}, "predictions are a click model's"),
     "direct": (("dr-ips", LOG, CLICKS, None, RANKER, WORLD), {"direct": "bush"}, "direct must be"),
 }
 

@@ -145,20 +145,16 @@ def test_a_log_that_says_nothing_gives_zero():
 # Direct methods
 
 
-def test_shared_products_give_sklearns_lasso():
-    from sklearn.linear_model import Lasso
-
-    rng = np.random.default_rng(0)
-    pages = rng.normal(size=(200, 12)) + 3.0
-    rewards = np.stack([pages[:, 0] - pages[:, 3], pages[:, 1]], axis=1)
-    products = direct_fits._Products(pages, rewards + rng.normal(0, 0.1, rewards.shape))
-    for which in (0, 1):
-        alphas, path = products.path(which)
-        values = products.rewards[:, which] + products.level[which]
-        expected = Lasso(alpha=alphas[6], tol=1e-8).fit(pages, values)
-        np.testing.assert_allclose(path[:, 6], expected.coef_, atol=0.02)
-        found = products.predictions(pages, path[:, 6:7], which)[:, 0]
-        np.testing.assert_allclose(found, expected.predict(pages), atol=0.05)
+@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+@pytest.mark.parametrize("n", [50, 400])
+def test_direct_methods_of_beginnings_are_those_of_the_estimators(cell, result, name, n):
+    world, logging = slate_space.slate_world(cell.space), slate_space.slate_logging(cell.space)
+    target = slate_space.slate_target(cell.space, "tree-body")
+    log = draw_slates(world, logging, 400, 3)[:n]
+    rewards = evaluation.slate_rewards("ndcg", log, world)
+    expected = evaluation.estimate(name, log, rewards, logging, target, world)
+    (found,) = [r[4] for r in result["estimates"] if r[:4] == ["tree-body", "ndcg", name, n]]
+    assert found == pytest.approx(float(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["dm-tree", "dm-lasso"])
@@ -251,7 +247,10 @@ def test_conditions_have_their_tables(conditions):
 
 
 def test_the_settings_are_kept(conditions):
-    assert json.loads((conditions / "settings.json").read_text())["spaces"] == ["6,3"]
+    settings = json.loads((conditions / "settings.json").read_text())
+    assert settings["spaces"] == ["6,3"]
+    assert settings["study_settings"]["world"]["n_queries"] == 30
+    assert settings["study_settings"]["repetitions"] == 1
 
 
 @pytest.mark.slow
@@ -349,6 +348,20 @@ def test_bad_conditions_are_named_before_anything_is_written(tmp_path, capsys, o
 def test_bad_promises_are_named(tmp_path, capsys, options, message):
     assert run(tmp_path / "out", "promises", *TINY, *options) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sizes", "100", "40"], "sizes must ascend"),
+        (["--jobs", "0"], "jobs must be a number of processes"),
+        (["--preset", "large"], "preset must be one of"),
+    ],
+)
+def test_bad_sessions_are_named_before_anything_is_written(tmp_path, capsys, options, message):
+    assert main(["ope", "sessions", *options, "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ def test_a_log_of_empty_pages_is_an_error():
         evaluation.perplexity(Fixed(0.5), log)
 
 
+@pytest.mark.filterwarnings("ignore:CM gives probability 0")
 @pytest.mark.parametrize("name", MODELS)
 def test_the_true_model_beats_every_other(name, any_world):
     log = random_log(any_world, MODELS[name], n=40_000)

@@ -2,12 +2,12 @@
 
 from .estimators import estimate, estimator_names
 from .importance import NoOverlap, importance_weights
-from .inputs import WrongReward
+from .inputs import WrongLogging, WrongReward
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate
 from .rewards import metric_rewards, slate_rewards
 
 __all__ = [
-    "NoOverlap", "PseudoinverseWeights", "SlateEstimate", "WrongReward", "estimate",
-    "estimator_names", "importance_weights", "metric_rewards", "slate_rewards",
+    "NoOverlap", "PseudoinverseWeights", "SlateEstimate", "WrongLogging", "WrongReward",
+    "estimate", "estimator_names", "importance_weights", "metric_rewards", "slate_rewards",
 ]  # fmt: skip

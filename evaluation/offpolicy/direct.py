@@ -13,14 +13,12 @@ from ...clickmodels import ClickModel
 from ...data import World, checks
 from ...policies import Policy
 from .inputs import Inputs, WrongReward
+from .regressions import RewardLasso, RewardTree
 from .rewards import slate_rewards
 
 Predict = Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]
 _CHUNK = 8192  # pages predicted at a time
-REGRESSIONS = ("tree", "lasso")
-TREE = {"min_samples_leaf": 10, "random_state": 0}
-LASSO = {"alphas": 20, "eps": 1e-2, "tol": 1e-3}
-FOLDS = 3  # of the lasso, whose rows are shuffled: logs may be sorted
+REGRESSIONS = {"tree": RewardTree, "lasso": RewardLasso}
 
 
 def slate_features(
@@ -35,19 +33,31 @@ def slate_features(
     return rows.reshape(len(query), -1)
 
 
+def regression(direct: str, settings: dict[str, Any] | None = None) -> RewardTree | RewardLasso:
+    """Return an unfitted regression of ours."""
+    checks.choice(direct, tuple(REGRESSIONS), "direct")
+    return REGRESSIONS[direct](**(settings or {}))
+
+
 def fitted_regression(
     direct: Any, inputs: Inputs, features: ArrayLike | None, settings: dict[str, Any] | None
 ) -> Predict:
-    """Fit a regression of rewards on the pages' features; return its predictions as a function."""
+    """Fit a regression of rewards on the pages' features; return its predictions as a function.
+
+    ``direct`` is a name of ours, or a regression with scikit-learn's interface, which is copied.
+    """
     table = _features(inputs.need_world(), features)
-    regression = _regression(direct, settings)
     pages = slate_features(inputs.log.query, inputs.log.ranking, table)
-    _fit(regression, pages, inputs.rewards, inputs.counts)
+    weight = {} if (inputs.counts == 1.0).all() else {"sample_weight": inputs.counts}
+    if isinstance(direct, str):
+        ours = regression(direct, settings).fit(pages, inputs.rewards[:, None], **weight)
+        return lambda query, ranking: ours.predict(slate_features(query, ranking, table))[:, 0]
+    from sklearn.base import clone
 
-    def predict(query: NDArray[Any], ranking: NDArray[Any]) -> NDArray[np.float64]:
-        return regression.predict(slate_features(query, ranking, table))
-
-    return predict
+    if settings:
+        raise ValueError("settings are for direct='tree' and 'lasso'; give others theirs yourself")
+    theirs = clone(direct).fit(pages, inputs.rewards, **weight)
+    return lambda query, ranking: theirs.predict(slate_features(query, ranking, table))
 
 
 def _features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
@@ -56,38 +66,6 @@ def _features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
     array = checks.finite(features, "features", 3, np.float32)
     checks.same_shape(array, (*world.relevance.shape, array.shape[2]), "features", "this world")
     return array
-
-
-def _regression(direct: Any, settings: dict[str, Any] | None) -> Any:
-    """Return an unfitted regression: one of ours by name, or a copy of a user's."""
-    from sklearn.base import clone
-    from sklearn.linear_model import LassoCV
-    from sklearn.model_selection import KFold
-    from sklearn.tree import DecisionTreeRegressor
-
-    if isinstance(direct, str):
-        checks.choice(direct, REGRESSIONS, "direct")
-        if direct == "tree":
-            return DecisionTreeRegressor(**{**TREE, **(settings or {})})
-        folds = KFold(FOLDS, shuffle=True, random_state=0)
-        return LassoCV(**{**LASSO, "cv": folds, **(settings or {})})
-    if settings:
-        raise ValueError("settings are for direct='tree' and 'lasso'; give others theirs yourself")
-    return clone(direct)
-
-
-def _fit(
-    regression: Any,
-    pages: NDArray[np.float32],
-    rewards: NDArray[np.float64],
-    counts: NDArray[np.float64],
-) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
-    weight = {} if (counts == 1.0).all() else {"sample_weight": counts}
-    with warnings.catch_warnings():  # the weakest penalties of a path, which validation sorts out
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        regression.fit(pages, rewards, **weight)
 
 
 def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) -> Predict:

@@ -67,15 +67,17 @@ def estimate(
             and what is seen).
         direct : "tree", "lasso", a regression with fit and predict, a fitted ClickModel
             The reward model of "dr-ips" and "dr-pi".
+        predictions : (n,)
+            What a click model given as ``direct`` predicts for the log's rows, if that is known.
         model : ClickModel
             Of "dm-model".
         reward : "clicks", "satisfied" or a function of (query, ranking)
             What click models predict.
         features : (Q, N, F), settings : dict
-            Of regressions; default the world's standardised features, and scikit-learn's settings
-            but for a few.
+            Of regressions; default the world's standardised features. Settings are those of
+            scikit-learn's tree, and of ``regressions.RewardLasso``.
         samples, seed : int
-            For whatever is drawn: marginals, pages of a stochastic target, halves of the log.
+            For whatever is drawn: marginals, pages of a stochastic target, random halves.
 
     Returns
     -------
@@ -87,6 +89,10 @@ def estimate(
     Where all weights are zero, or those of a weighted form do not have a positive sum, the log says
     nothing about the target: 0 with an infinite interval, and "nothing known" in the method. The
     doubly robust ones then give what their reward model expects, with an infinite interval.
+
+    Regressions are fitted to the first half of the log and asked about the second (the doubly
+    robust ones also the other way round); to random halves of folded logs, and of logs that are
+    sorted by query.
     """
     checks.choice(name, estimator_names(), "name")
     known = list(inspect.signature(_ESTIMATORS[name]).parameters)[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +12,15 @@ from ...data import ClickLog, World, checks
 from ...policies import Policy
 from ..outcomes import weights as impressions
 
+_LOOKED_AT = 1_000  # rows whose propensities are compared to a policy's
+
 
 class WrongReward(UserWarning):
     """An estimate is of something else than was probably meant."""
+
+
+class WrongLogging(UserWarning):
+    """The log's propensities are not those of the policy that is said to have made it."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,8 @@ def checked_inputs(
     for name, policy in (("logging", logging), ("target", target)):
         if policy is not None:
             _check_policy(name, policy, log, world)
+    if logging is not None:
+        _check_propensities(log, logging)
     asked = np.bincount(log.query) > 0
     places = np.cumsum(asked) - 1
     return Inputs(
@@ -123,3 +132,33 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
             f"{name} and the log belong to different worlds: their fingerprints are "
             f"{policy.fingerprint:.12}… and {log.fingerprint:.12}…"
         )
+
+
+def _check_propensities(log: ClickLog, logging: Policy) -> None:
+    row = other_propensity(log, logging)
+    if row is not None:
+        warnings.warn(
+            f"logging is not who made the log: {differing(log, logging, row, 'logging')}",
+            WrongLogging,
+            stacklevel=4,
+        )
+
+
+def other_propensity(log: ClickLog, policy: Policy) -> int | None:
+    """Return the first row whose propensity is not the policy's; None where there is none.
+
+    The first thousand rows are looked at, where both are known.
+    """
+    if log.log_propensity is None or not policy.has_log_prob:
+        return None
+    some = slice(0, _LOOKED_AT)
+    own = policy.log_prob(log.query[some], log.ranking[some])
+    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def differing(log: ClickLog, policy: Policy, row: int, name: str) -> str:
+    """Return in words how a row's propensity differs from a policy's."""
+    assert log.log_propensity is not None
+    own = policy.log_prob(log.query[row : row + 1], log.ranking[row : row + 1])[0]
+    return f"row {row} has log-propensity {log.log_propensity[row]:.6g}, {name} {own:.6g}"

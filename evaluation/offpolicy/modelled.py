@@ -9,13 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...clickmodels import ClickModel
+from ...data import checks
 from ...policies import Policy
 from ...policies.marginals import SAMPLES
 from .direct import Predict, expected_of_target, fitted_regression, model_predictions, predicted
 from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate, about_weights, mean_of
-from .weighted import clipped, importance_rows, method_of, pseudoinverse_rows, with_overlap
+from .weighted import (
+    clipped,
+    drawn_variance,
+    importance_rows,
+    method_of,
+    pseudoinverse_rows,
+    with_overlap,
+)
 
 PAGES = 100  # drawn for each query where a reward model is asked about a stochastic target
 
@@ -28,7 +36,7 @@ def regression_value(
     samples: int = PAGES,
     seed: int = 0,
 ) -> SlateEstimate:
-    """Fit a regression to one half of the log and ask about the other's queries (equation 3)."""
+    """Fit a regression to the first half of a log, ask about the second's queries (equation 3)."""
     inputs = inputs.unfolded()
     first, second = _halves(inputs, seed)
     predict = fitted_regression(direct, inputs.part(first), features, settings)
@@ -64,13 +72,19 @@ def _drawn(method: str, target: Policy, samples: int) -> str:
 
 
 def _halves(inputs: Inputs, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows that count at random into two parts of equal size."""
+    """Split the rows that count into the first and the second half of the log.
+
+    Random halves where its order says nothing of when: of a folded log, and of one that is sorted
+    by query, whose halves would ask different ones.
+    """
     rows = np.flatnonzero(inputs.counts > 0)
     if len(rows) < 2:
         raise ValueError("the log has one row: there is no half of it to fit a reward model to")
-    order = np.random.default_rng((seed, 3)).permutation(rows)
-    middle = len(order) // 2
-    return np.sort(order[:middle]), np.sort(order[middle:])
+    query = inputs.log.query
+    if inputs.log.weight is not None or (query[:-1] <= query[1:]).all():
+        rows = np.random.default_rng((seed, 3)).permutation(rows)
+    middle = len(rows) // 2
+    return np.sort(rows[:middle]), np.sort(rows[middle:])
 
 
 def doubly_robust_ips(
@@ -78,6 +92,7 @@ def doubly_robust_ips(
     clip: float | None = None,
     direct: Any = "tree",
     reward: str | Predict = "clicks",
+    predictions: ArrayLike | None = None,
     features: ArrayLike | None = None,
     settings: dict[str, Any] | None = None,
     samples: int = PAGES,
@@ -87,7 +102,8 @@ def doubly_robust_ips(
     inputs = inputs if isinstance(direct, ClickModel) else inputs.unfolded()
     weights, method = clipped(importance_rows(inputs, seed), clip, "doubly robust IPS")
     parts = _predictors(inputs, direct, reward, features, settings, seed)
-    return _mended(inputs, weights, parts, f"{method}, {_label(direct)}", samples, seed)
+    means, errors, drawn = _asked(inputs, parts, _known(predictions, direct, inputs), samples, seed)
+    return _mended(inputs, weights, means, errors, drawn, _method(method, direct, inputs, samples))
 
 
 def doubly_robust_pi(
@@ -96,6 +112,7 @@ def doubly_robust_pi(
     weights: PseudoinverseWeights | None = None,
     direct: Any = "tree",
     reward: str | Predict = "clicks",
+    predictions: ArrayLike | None = None,
     features: ArrayLike | None = None,
     settings: dict[str, Any] | None = None,
     samples: int = PAGES,
@@ -106,12 +123,29 @@ def doubly_robust_pi(
     tables, rows = pseudoinverse_rows(inputs, weights, SAMPLES, seed)
     rows, method = clipped(rows, clip, method_of("doubly robust PI", tables))
     parts = _predictors(inputs, direct, reward, features, settings, seed)
-    result = _mended(inputs, rows, parts, f"{method}, {_label(direct)}", samples, seed)
-    return with_overlap(result, inputs, tables)
+    means, errors, drawn = _asked(inputs, parts, _known(predictions, direct, inputs), samples, seed)
+    factors = inputs.counts * errors / inputs.counts.sum()
+    drawn += drawn_variance(inputs, tables, factors, rows, clip)
+    method = _method(method, direct, inputs, samples)
+    return with_overlap(_mended(inputs, rows, means, errors, drawn, method), inputs, tables)
 
 
-def _label(direct: Any) -> str:
-    return direct if isinstance(direct, str) else getattr(direct, "name", type(direct).__name__)
+def _method(method: str, direct: Any, inputs: Inputs, samples: int) -> str:
+    name = direct if isinstance(direct, str) else getattr(direct, "name", type(direct).__name__)
+    return _drawn(f"{method}, {name}", inputs.need_target(), samples)
+
+
+def _known(
+    predictions: ArrayLike | None, direct: Any, inputs: Inputs
+) -> NDArray[np.float64] | None:
+    """Return the given predictions of the log's rows, (n,), checked; None where there are none."""
+    if predictions is None:
+        return None
+    if not isinstance(direct, ClickModel):
+        raise ValueError("predictions are a click model's: regressions are fitted to the log first")
+    values = checks.finite(predictions, "predictions", 1)
+    checks.same_shape(values, inputs.rewards.shape, "predictions", "the log")
+    return values
 
 
 def _predictors(
@@ -135,31 +169,44 @@ def _predictors(
     ]
 
 
+def _asked(
+    inputs: Inputs,
+    parts: list[tuple[NDArray[np.int64], Predict]],
+    known: NDArray[np.float64] | None,
+    samples: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return what is expected for each row and the error of its prediction, (n,) each.
+
+    And the variance of the mean that drawing the target's pages brings.
+    """
+    target, rng = inputs.need_target(), np.random.default_rng((seed, 2))
+    means, errors = np.zeros(len(inputs.rows)), np.zeros(len(inputs.rows))
+    drawn = 0.0
+    for rows, predict in parts:
+        part = inputs.part(rows)
+        expected, variance = expected_of_target(predict, target, part.queries, samples, rng)
+        found = predicted(predict, part.log.query, part.log.ranking) if known is None else known
+        means[rows], errors[rows] = expected[part.rows], part.rewards - found
+        share = np.bincount(part.rows, part.counts) / inputs.counts.sum()
+        drawn += float(share**2 @ variance)
+    return means, errors, drawn
+
+
 def _mended(
     inputs: Inputs,
     weights: NDArray[np.float64],
-    parts: list[tuple[NDArray[np.int64], Predict]],
+    means: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    drawn: float,
     method: str,
-    samples: int,
-    seed: int,
 ) -> SlateEstimate:
     """Return the mean of what is expected plus the weighted errors of what was predicted.
 
     Where all weights are zero the log says nothing about those errors: what the model expects, with
     an infinite interval.
     """
-    target, rng = inputs.need_target(), np.random.default_rng((seed, 2))
-    terms = np.zeros(len(weights))
-    drawn = 0.0
-    for rows, predict in parts:
-        part = inputs.part(rows)
-        expected, variance = expected_of_target(predict, target, part.queries, samples, rng)
-        known = predicted(predict, part.log.query, part.log.ranking)
-        terms[rows] = expected[part.rows] + weights[rows] * (part.rewards - known)
-        share = np.bincount(part.rows, part.counts) / inputs.counts.sum()
-        drawn += float(share**2 @ variance)
-    method = _drawn(method, target, samples)
     if not weights[inputs.counts > 0].any():
         method, drawn = f"{method}, the model alone: nothing known of its errors", math.inf
-    result = mean_of(terms, inputs.counts, method, drawn)
+    result = mean_of(means + weights * errors, inputs.counts, method, drawn)
     return result.saying(**about_weights(weights, inputs.counts))

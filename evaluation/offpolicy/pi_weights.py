@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ...data import checks
-from ...policies import Policy, SlatePseudoinverse, slate_moments
+from ...policies import Policy, SlateMoments, SlatePseudoinverse, slate_moments
 from ...policies.marginals import SAMPLES
 from .importance import NoOverlap
 
@@ -49,7 +50,7 @@ class PseudoinverseWeights:
 
     Notes
     -----
-    Memory is 8 q K (N + 1) bytes; a weight costs K look-ups.
+    Memory is 8 q K (N + 1) bytes, twice that with sampled marginals; a weight costs K look-ups.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class PseudoinverseWeights:
         self.sigma_squared = np.zeros(len(self.queries))
         self.outside = np.zeros(len(self.queries))
         self._repeats = np.zeros(len(self.queries), dtype=bool)
+        self._halves: NDArray[np.float64] | None = None
         self.exact = True
         for place, query in enumerate(self.queries.tolist()):
             self._set_up(place, query, logging, target, samples, seed)
@@ -82,20 +84,37 @@ class PseudoinverseWeights:
     ) -> None:
         shown = slate_moments(logging, query, samples, seed)
         wanted = slate_moments(target, query, samples, seed + 1)
-        marginals = np.zeros((self._slots, self._n_docs))
-        width = min(wanted.single.shape[1], self._n_docs)
-        marginals[:, :width] = wanted.single[:, :width]
+        marginals = self._marginals(wanted)
         inverse = SlatePseudoinverse(shown)
         table = inverse.times(marginals)
         self.sigma_squared[place] = (marginals * table).sum()
-        beyond = wanted.single[:, width:].max(initial=0.0)
+        beyond = wanted.single[:, self._n_docs :].max(initial=0.0)
         self.outside[place] = max(np.abs(marginals - inverse.projected(marginals)).max(), beyond)
         self._repeats[place] = shown.repeats
         self.exact &= shown.exact and wanted.exact
         if shown.exact:
             table = np.where(shown.single > 0, table, np.nan)
             self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
+        if not (shown.exact and wanted.exact) and shown.halved and wanted.halved:
+            self._set_halves(place, shown, wanted)
         self._padded[place, :, 1:] = table
+
+    def _marginals(self, wanted: SlateMoments) -> NDArray[np.float64]:
+        """Return q_π of the logging policy's documents, (K, N)."""
+        marginals = np.zeros((self._slots, self._n_docs))
+        width = min(wanted.single.shape[1], self._n_docs)
+        marginals[:, :width] = wanted.single[:, :width]
+        return marginals
+
+    def _set_halves(self, place: int, shown: SlateMoments, wanted: SlateMoments) -> None:
+        """Keep half the difference between the tables of both halves of the drawn pages."""
+        if self._halves is None:
+            self._halves = np.zeros_like(self._padded)
+        logged, asked = ((part.halves or (part, part)) for part in (shown, wanted))
+        first, second = (
+            SlatePseudoinverse(logged[half]).times(self._marginals(asked[half])) for half in (0, 1)
+        )
+        self._halves[place, :, 1:] = (first - second) / 2.0
 
     @property
     def covered(self) -> NDArray[np.bool_]:
@@ -129,15 +148,7 @@ class PseudoinverseWeights:
         if rows.size and rows.min() < 0:
             row = int(rows.argmin())
             raise ValueError(f"query[{row}] is {asked[row]}, which these weights were not made for")
-        width = self._n_docs + 1
-        first = np.arange(self._slots) * width + 1
-        ones, flat = np.ones(self._slots), self._padded.reshape(-1)
-        weights = np.empty(len(asked))
-        for start in range(0, len(asked), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            places = pages[part] + first
-            places += (rows[part] * (self._slots * width))[:, None]
-            np.dot(flat.take(places), ones, out=weights[part])
+        weights = self._sums(self._padded, rows, pages)
         wrong = np.isnan(weights)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -146,6 +157,35 @@ class PseudoinverseWeights:
                 "policy never does: its propensity is zero"
             )
         return weights
+
+    def _sums(
+        self, tables: NDArray[np.float64], rows: NDArray[np.int64], pages: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the sums over slots of what ``tables`` (q, K, N + 1) have for pages, (n,)."""
+        width = self._n_docs + 1
+        first = np.arange(self._slots) * width + 1
+        ones, flat = np.ones(self._slots), tables.reshape(-1)
+        sums = np.empty(len(pages))
+        for start in range(0, len(pages), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            places = pages[part] + first
+            places += (rows[part] * (self._slots * width))[:, None]
+            np.dot(flat.take(places), ones, out=sums[part])
+        return sums
+
+    def sampling_variance(
+        self, query: NDArray[Any], ranking: NDArray[Any], factors: NDArray[np.float64]
+    ) -> float:
+        """Return the variance of Σ weight · factor over pages that drawn marginals bring.
+
+        ``factors`` are (n,). The two halves of the drawn pages give two such sums a query, whose
+        difference has four times the variance of their mean; queries are drawn independently.
+        """
+        if self._halves is None:
+            return 0.0
+        rows = self._index[query]
+        sums = np.bincount(rows, self._sums(self._halves, rows, ranking) * factors)
+        return float(sums @ sums)
 
     @cached_property
     def rho(self) -> NDArray[np.float64]:

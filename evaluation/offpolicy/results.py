@@ -63,8 +63,11 @@ def ratio_of(
     rewards: NDArray[np.float64],
     counts: NDArray[np.float64],
     method: str,
+    extra: float = 0.0,
 ) -> SlateEstimate:
     """Return Σ w r / Σ w, with its jackknife standard error and a Student-t interval.
+
+    ``extra`` is variance that the jackknife does not show.
 
     Leaving row i out moves the ratio by w_i (r_i - ratio) / (Σ w - w_i). The interval has as many
     degrees of freedom as the effective sample size has beyond one; at one or less (a single
@@ -81,7 +84,7 @@ def ratio_of(
         return _estimate(value, math.inf, method, n)
     moved = weights * (rewards - value) / (total - weights)
     variance = (n - 1.0) / n * float(counts @ moved**2)
-    return _estimate(value, variance, method, n, float(stdtrit(freedom, 0.975)))
+    return _estimate(value, variance + extra, method, n, float(stdtrit(freedom, 0.975)))
 
 
 def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:

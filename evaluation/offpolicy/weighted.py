@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from ...data import checks
 from ...policies.marginals import SAMPLES
 from .importance import importance_weights, warn_without_overlap
-from .inputs import Inputs, WrongReward
+from .inputs import Inputs, WrongReward, differing, other_propensity
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate, about_weights, mean_of, nothing_known, ratio_of
-
-_LOOKED_AT = 1_000  # rows of a log that should be the target's own
 
 
 def on_policy(inputs: Inputs) -> SlateEstimate:
@@ -27,18 +25,11 @@ def on_policy(inputs: Inputs) -> SlateEstimate:
 
 def _check_own_log(inputs: Inputs) -> None:
     """Warn where propensities say that the log is not the target's own."""
-    log, target = inputs.log, inputs.target
-    if target is None or log.log_propensity is None or not target.has_log_prob:
-        return
-    some = slice(0, _LOOKED_AT)
-    own = target.log_prob(log.query[some], log.ranking[some])
-    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
-    if wrong.any():
-        row = int(wrong.argmax())
+    row = None if inputs.target is None else other_propensity(inputs.log, inputs.target)
+    if row is not None:
+        found = differing(inputs.log, inputs.need_target(), row, "the target")
         warnings.warn(
-            f"the log is not the target's own: row {row} has log-propensity "
-            f"{log.log_propensity[row]:.6g}, the target {own[row]:.6g}; this is the value of "
-            "whoever made it",
+            f"the log is not the target's own: {found}; this is the value of whoever made it",
             WrongReward,
             stacklevel=4,
         )
@@ -46,12 +37,13 @@ def _check_own_log(inputs: Inputs) -> None:
 
 def ips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
     """Return the mean of rewards times π/μ (equation 4, left)."""
-    return _by_weights(inputs, importance_rows(inputs, seed), clip, "IPS", weighted=False)
+    return _by_weights(inputs, importance_rows(inputs, seed), None, clip, "IPS", weighted=False)
 
 
 def wips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
     """Return the ratio form of IPS (equation 4, right)."""
-    return _by_weights(inputs, importance_rows(inputs, seed), clip, "weighted IPS", weighted=True)
+    rows = importance_rows(inputs, seed)
+    return _by_weights(inputs, rows, None, clip, "weighted IPS", weighted=True)
 
 
 def importance_rows(inputs: Inputs, seed: int) -> NDArray[np.float64]:
@@ -73,7 +65,7 @@ def pi(
 ) -> SlateEstimate:
     """Return the pseudoinverse estimate (equation 6) with σ², ρ and the bound of Theorem 1."""
     tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
-    result = _by_weights(inputs, values, clip, method_of("PI", tables), weighted=False)
+    result = _by_weights(inputs, values, tables, clip, method_of("PI", tables), weighted=False)
     with_overlap(result, inputs, tables)
     bound = _theorem_1(result, inputs, delta, reward_bound)
     if clip is None and tables.exact and tables.covered[_places(inputs, tables)].all():
@@ -90,7 +82,8 @@ def wpi(
 ) -> SlateEstimate:
     """Return the ratio form of the pseudoinverse estimate (equation 7)."""
     tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
-    result = _by_weights(inputs, values, clip, method_of("weighted PI", tables), weighted=True)
+    method = method_of("weighted PI", tables)
+    result = _by_weights(inputs, values, tables, clip, method, weighted=True)
     return with_overlap(result, inputs, tables)
 
 
@@ -145,17 +138,44 @@ def _theorem_1(
 
 
 def _by_weights(
-    inputs: Inputs, weights: NDArray[np.float64], clip: float | None, method: str, weighted: bool
+    inputs: Inputs,
+    weights: NDArray[np.float64],
+    tables: PseudoinverseWeights | None,
+    clip: float | None,
+    method: str,
+    weighted: bool,
 ) -> SlateEstimate:
     weights, method = clipped(weights, clip, method)
-    counted = weights[inputs.counts > 0]
-    if not counted.any() or (weighted and not inputs.counts @ weights > 0):
-        result = nothing_known(inputs.counts, method)
+    counts, rewards = inputs.counts, inputs.rewards
+    if not weights[counts > 0].any() or (weighted and not counts @ weights > 0):
+        result = nothing_known(counts, method)
     elif weighted:
-        result = ratio_of(weights, inputs.rewards, inputs.counts, f"{method}, ratio")
+        total = float(counts @ weights)
+        errors = rewards - float(counts @ (weights * rewards)) / total
+        extra = drawn_variance(inputs, tables, counts * errors / total, weights, clip)
+        result = ratio_of(weights, rewards, counts, f"{method}, ratio", extra)
     else:
-        result = mean_of(weights * inputs.rewards, inputs.counts, method)
-    return result.saying(**about_weights(weights, inputs.counts))
+        extra = drawn_variance(inputs, tables, counts * rewards / counts.sum(), weights, clip)
+        result = mean_of(weights * rewards, counts, method, extra)
+    return result.saying(**about_weights(weights, counts))
+
+
+def drawn_variance(
+    inputs: Inputs,
+    tables: PseudoinverseWeights | None,
+    factors: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    clip: float | None,
+) -> float:
+    """Return the variance of Σ weight · factor, (n,) each, that drawn marginals bring.
+
+    Weights that were clipped stay what they are.
+    """
+    if tables is None:
+        return 0.0
+    if clip is not None:
+        factors = np.where(np.abs(weights) < clip, factors, 0.0)
+    return tables.sampling_variance(inputs.log.query, inputs.log.ranking, factors)
 
 
 def clipped(
