@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_CHUNK = 8192  # rows looked at a time, so that they stay in cache
+
 
 def integers(value: ArrayLike, name: str, ndim: int) -> NDArray[Any]:
     """Return ``value`` as an integer array with ``ndim`` dimensions, without copying one."""
@@ -108,6 +110,17 @@ def rankings(
         if gaps.any():
             row, slot = np.argwhere(gaps)[0]
             raise ValueError(f"{name}[{row}, {slot}] is empty but a later slot is not")
+
+
+def repeated(ranking: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows of ``ranking`` (n, K) show a document twice, (n,). Costs O(n K²)."""
+    found = np.zeros(len(ranking), dtype=bool)
+    for start in range(0, len(ranking), _CHUNK):
+        slots = np.ascontiguousarray(ranking[start : start + _CHUNK].T)
+        for slot, documents in enumerate(slots):
+            again = (slots[:slot] == documents).any(axis=0)
+            found[start : start + _CHUNK] |= again & (documents >= 0)
+    return found
 
 
 def _array(value: ArrayLike, name: str) -> NDArray[Any]:

@@ -18,6 +18,11 @@ def _lightgbm() -> Any:
     return lightgbm
 
 
+def known_settings() -> list[str]:
+    """Return the names of LightGBM's settings, but for those that are set here."""
+    return sorted(set(_lightgbm().LGBMRegressor().get_params()) - {"random_state", "n_jobs"})
+
+
 def _settings(seed: int) -> dict[str, Any]:
     return {"random_state": seed, "num_threads": 1, "verbose": -1, "deterministic": True}
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from ..data import checks
 from .base import Policy
+from .mixture import Mixture
 from .moments import SlateMoments, mixed
 
 SAMPLES = 100_000
@@ -38,18 +39,31 @@ def slate_moments(
 
     A policy of one's own gives its own by a method ``marginals(query)`` that returns a
     ``SlateMoments``, the two arrays of ``slate_marginals``, or None where it cannot.
-    A policy with ``policies`` and ``weights`` (a mixture) needs none.
     """
     query = checks.positive_integer(query, "query", 0)
     policy.checked_query([query])
     samples = checks.positive_integer(samples, "samples", 2)
-    given: Any = policy.marginals(query)
-    if isinstance(given, tuple):
-        given = SlateMoments.from_arrays(*given)
-    if given is None and hasattr(policy, "policies") and hasattr(policy, "weights"):
+    if isinstance(policy, Mixture):
         parts = [slate_moments(part, query, samples, seed) for part in policy.policies]
-        return mixed(parts, policy.weights)
-    return _sampled(policy, query, samples, seed) if given is None else given
+        return mixed(parts, policy.weights.tolist())
+    given: Any = policy.marginals(query)
+    if given is None:
+        return _sampled(policy, query, samples, seed)
+    return given if isinstance(given, SlateMoments) else _given(policy, given)
+
+
+def _given(policy: Policy, arrays: Any) -> SlateMoments:
+    """Return the moments of the two arrays that a policy of one's own gave."""
+    name = type(policy).__name__
+    if not (isinstance(arrays, (tuple, list)) and len(arrays) == 2):
+        raise ValueError(f"{name}.marginals must return two arrays, not {type(arrays).__name__}")
+    single = checks.finite(arrays[0], f"what {name}.marginals returned", 2)
+    needed = (policy.slots, policy.shape[1])
+    checks.same_shape(single, needed, f"what {name}.marginals returned", "this policy")
+    try:
+        return SlateMoments.from_arrays(single, arrays[1])
+    except ValueError as error:
+        raise ValueError(f"what {name}.marginals returned is no policy's: {error}") from error
 
 
 def _sampled(policy: Policy, query: int, samples: int, seed: int) -> SlateMoments:

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import checks
 from .type_tables import TypeTable
 
+_ROUNDING = 1e-9  # how far moments may be off
+
 
 @dataclass(frozen=True, eq=False)
 class SlateMoments:
@@ -41,10 +43,15 @@ class SlateMoments:
         samples: int = 0,
         halves: tuple[SlateMoments, SlateMoments] | None = None,
     ) -> SlateMoments:
-        """Make the moments from P(slot shows a), (K, N), and of pairs, (K, N, K, N)."""
-        slot = checks.probabilities(single, "single", 2)
-        joint = checks.probabilities(pair, "pair", 4)
+        """Make the moments from P(slot shows a), (K, N), and of pairs, (K, N, K, N).
+
+        They may be off by rounding, but must be of some policy: a slot shows at most one document,
+        and nothing depends on which of two slots is named first.
+        """
+        slot = _rounded(single, "single", 2)
+        joint = _rounded(pair, "pair", 4)
         checks.same_shape(joint, slot.shape * 2, "pair", "single")
+        _check_moments(slot, joint)
         shown = np.flatnonzero(slot.any(axis=0))
         types = np.full(slot.shape[1], -1)
         types[shown] = np.arange(len(shown))
@@ -99,12 +106,33 @@ class SlateMoments:
         result[:, shown[:, None, None], np.arange(slots)[:, None], shown] = part
         return result
 
-    @cached_property
+    @property
     def repeats(self) -> bool:
         """Whether a page can show a document twice."""
-        alone = np.flatnonzero(self.table.counts == 1)
-        twice = self.table.joint[:, alone, :, alone]  # (alone, K, K)
-        return bool((twice.sum(axis=(1, 2)) > self.table.slot[:, alone].sum(axis=0) + 1e-12).any())
+        return self.table.repeats
+
+
+def _rounded(value: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return probabilities that rounding may have led out of [0, 1], within it."""
+    array = checks.finite(value, name, ndim)
+    near = np.clip(array, 0.0, 1.0)
+    off = np.abs(near - array).max(initial=0.0)
+    return near if off < _ROUNDING else checks.probabilities(array, name, ndim)
+
+
+def _check_moments(slot: NDArray[np.float64], joint: NDArray[np.float64]) -> None:
+    """Raise unless first (K, N) and second moments (K, N, K, N) can be a policy's."""
+    total = slot.sum(axis=1)
+    if (total > 1.0 + _ROUNDING).any():
+        worst = int(total.argmax())
+        raise ValueError(f"single[{worst}] sums to {total[worst]:.6g}, more than 1")
+    if np.abs(joint - joint.transpose(2, 3, 0, 1)).max(initial=0.0) > _ROUNDING:
+        raise ValueError("pair is not symmetric: pair[j, a, k, b] must be pair[k, b, j, a]")
+    own = np.einsum("jajb->jab", joint)
+    if np.abs(own - slot[:, :, None] * np.eye(slot.shape[1])).max(initial=0.0) > _ROUNDING:
+        raise ValueError("pair[j, a, j, a] must be single[j, a], and pair[j, a, j, b] zero")
+    if (joint.sum(axis=3) > slot[:, :, None] + _ROUNDING).any():
+        raise ValueError("pair[j, a, k] sums to more than single[j, a]")
 
 
 def mixed(parts: Sequence[SlateMoments], shares: Sequence[float]) -> SlateMoments:
@@ -112,6 +140,8 @@ def mixed(parts: Sequence[SlateMoments], shares: Sequence[float]) -> SlateMoment
 
     Two documents are of one type where all parts treat them alike.
     """
+    parts = [part for part, share in zip(parts, shares, strict=True) if share > 0]
+    shares = [share for share in shares if share > 0]
     labels = np.stack([part.types for part in parts])
     shown = (labels >= 0).any(axis=0)
     columns, inverse, counts = np.unique(

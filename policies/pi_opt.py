@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import ClickLog, World, checks
 from .base import Policy, candidate_scores
-from .boosting import boosted_ranker, boosted_regression, predicted
+from .boosting import boosted_ranker, boosted_regression, known_settings, predicted
 from .pseudoinverse import slate_pseudoinverse
 from .ranker import Ranker
 
@@ -103,8 +103,12 @@ def fit_pi_opt(
     log.check_world(world)
     logging.check_world(world)
     features = _features(world)
+    settings = tree_settings(trees)
+    if not log.impressions > 0:
+        raise ValueError("log has no impressions to learn from")
     count = np.ones(len(log)) if log.weight is None else log.weight
-    order = np.argsort(log.query, kind="stable")
+    counted = np.flatnonzero(count > 0)
+    order = counted[np.argsort(log.query[counted], kind="stable")]
     asked, starts = np.unique(log.query[order], return_index=True)
     rows: list[NDArray[np.float32]] = []
     targets: list[NDArray[np.float64]] = []
@@ -118,17 +122,18 @@ def fit_pi_opt(
             targets.append(imputed[slot, shown])
             weights.append(np.full(int(shown.sum()), count[samples].sum()))
     model = boosted_regression(
-        np.concatenate(rows), np.concatenate(targets), np.concatenate(weights),
-        **TREES | trees, seed=seed,
+        np.concatenate(rows), np.concatenate(targets), np.concatenate(weights), **settings,
+        seed=seed,
     )  # fmt: skip
     return SlateLearner(model, logging.slots)
 
 
 def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
-    """Learn the gains ``2**rel - 1`` of the graded documents by the same regression (SUP)."""
+    """Learn the graded documents' gains, ``world.gain``, by the same regression (SUP)."""
+    settings = tree_settings(trees)
     judged = world.candidates & (world.relevance >= 0)
     features, gains = _features(world)[judged], world.gain[judged]
-    model = boosted_regression(features, gains, np.ones(len(gains)), **TREES | trees, seed=seed)
+    model = boosted_regression(features, gains, np.ones(len(gains)), **settings, seed=seed)
     return DocumentLearner(model, slots)
 
 
@@ -136,7 +141,16 @@ def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -
     """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
     _features(world)
     judged = world.candidates & (world.relevance >= 0)
-    return DocumentLearner(boosted_ranker(world, judged, **TREES | trees, seed=seed), slots)
+    return DocumentLearner(boosted_ranker(world, judged, **tree_settings(trees), seed=seed), slots)
+
+
+def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``TREES`` with what was ``given`` in their place; an unknown name is an error."""
+    known = known_settings()
+    for name in given:
+        if name not in known:
+            raise TypeError(f"boosted trees have no setting {name!r}; LightGBM's are {known}")
+    return TREES | given
 
 
 def greedy_slates(scores: ArrayLike) -> NDArray[np.int64]:

@@ -90,10 +90,23 @@ class SlatePseudoinverse:
         checks.same_shape(counts, (len(pages),), "weight", "rankings")
         if not counts.sum() > 0:
             raise ValueError("rankings has no pages to impute rewards from")
+        self._check_shown(pages)
         places = pages + np.arange(slots) * (n_docs + 1) + 1  # the first place of a slot is empty
         each = np.repeat(values * counts, slots)
         total = np.bincount(places.ravel(), each, slots * (n_docs + 1))
         return self.times(total.reshape(slots, n_docs + 1)[:, 1:] / counts.sum())
+
+
+    def _check_shown(self, pages: NDArray[np.int64]) -> None:
+        """Raise where a page has a document that the policy never shows in that slot."""
+        if not self.moments.exact:
+            return
+        never = (pages >= 0) & (self.moments.single[np.arange(self.shape[0]), pages] == 0)
+        if never.any():
+            row, slot = np.argwhere(never)[0]
+            raise ValueError(
+                f"rankings[{row}, {slot}] is {pages[row, slot]}, which the policy never shows there"
+            )
 
 
 def slate_pseudoinverse(

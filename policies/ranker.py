@@ -79,10 +79,9 @@ class Ranker(Policy):
         highest = int(array.max()) + 1
         known = highest if n_docs is None else checks.positive_integer(n_docs, "n_docs")
         checks.rankings(array, np.arange(len(array)), len(array), known, "rankings")
-        ordered = np.sort(array, axis=1)
-        repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+        repeated = checks.repeated(array)
         if repeated.any():
-            row = int(np.flatnonzero(repeated.any(axis=1))[0])
+            row = int(repeated.argmax())
             raise ValueError(f"rankings[{row}] shows a document twice: {array[row].tolist()}")
         policy = cls.__new__(cls)
         policy._set(array, known)

@@ -58,6 +58,13 @@ class TypeTable:
             for t, count in enumerate(self.counts)
         ]
 
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a page can show a document twice."""
+        alone = np.flatnonzero(self.counts == 1)
+        twice = self.joint[:, alone, :, alone]  # (alone, K, K)
+        return bool((twice.sum(axis=(1, 2)) > self.slot[:, alone].sum(axis=0) + 1e-12).any())
+
     def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Γ† times scaled means of types, (..., K, T)."""
         return (means.reshape(*means.shape[:-2], -1) @ self.between.inverse).reshape(means.shape)
@@ -131,6 +138,11 @@ class ProductTable(TypeTable):
         for j, slot in enumerate(self.slot):
             joint[j, :, j] = np.diag(slot)
         return joint
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether two slots can show the same document."""
+        return bool((self._some.sum(axis=0) > 1).any())
 
     def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Γ† times ``means``, (..., K, N)."""

@@ -137,15 +137,15 @@ def all_conditions(errors: Sequence[Row], columns: int = 5) -> Figure:
     return figure
 
 
-def legend_above(figure: Figure, axes: Any) -> None:
-    """Put one legend of all panels above them."""
+def legend_above(figure: Figure, axes: Any, columns: int | None = None) -> None:
+    """Put one legend of all panels above them, estimators in their order."""
     found: dict[str, Any] = {}
     for axis in axes.ravel():
         found |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
-    names = [label for label in LABELS.values() if label in found]
+    names = sorted(found, key=[*LABELS.values(), *found].index)
     figure.legend(
-        [found[name] for name in names], names, loc="outside upper center", ncols=len(names),
-        frameon=False, fontsize=9,
+        [found[name] for name in names], names, loc="outside upper center",
+        ncols=columns or len(names), frameon=False, fontsize=9,
     )  # fmt: skip
 
 

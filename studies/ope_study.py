@@ -12,7 +12,7 @@ from ..data import checks
 from .grid import require_results, run_grid
 from .ope import VERSION, OpeCell, ope_cell
 from .selecting import Row
-from .setting import WorldSetting, check_page, world_of
+from .setting import WorldSetting, check_jobs, world_of
 from .slate_space import LOGGINGS, SlateSpace, slate_world
 
 SPACES = ((10, 5), (100, 10))
@@ -41,7 +41,7 @@ class Ope:
         for candidates, slots in self.spaces:
             if not 1 <= slots <= candidates:
                 raise ValueError(f"slates of {slots} of {candidates} documents cannot be made")
-        check_page(self.world, min(slots for _, slots in self.spaces), self.sizes[-1] + 10, jobs)
+        check_jobs(jobs)
         policies.feature_group(world_of(self.world), "title")
         for candidates, slots in self.spaces:
             slate_world(SlateSpace(candidates, slots, world=self.world))

@@ -14,7 +14,7 @@ from ..evaluation import Metric, ResultTable
 from ..policies.folds import query_folds
 from .grid import Result, require_results, run_grid
 from .ope import METRICS, draw_slates
-from .setting import WorldSetting, check_page, world_of
+from .setting import WorldSetting, check_jobs, world_of
 from .slate_space import world_of_queries
 
 VERSION = "1"
@@ -87,7 +87,8 @@ def learning_study(
     """
     checks.positive_integer(samples, "samples")
     checks.positive_integer(trees, "trees")
-    check_page(world, slots, 10, jobs)
+    checks.positive_integer(slots, "slots")
+    check_jobs(jobs)
     query_folds(world_of(world), FOLDS, 0)
     cells = [
         LearnCell(learner, metric, fold, slots, samples, trees, world)

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 
 from ..evaluation.pictures import new_figure
 from .errors import root_mean_squares
+from .ope_pictures import legend_above
 from .plain_table import PlainTable
 from .promises import ESTIMATES, OPTIMISERS
 from .selecting import Row, distinct, where
@@ -89,13 +90,7 @@ def promise_picture(rows: Sequence[Row]) -> Figure:
     for axis in axes[max(len(names) - columns, 0) : len(names)]:
         axis.set_xlabel("deployed clicks a page")
         axis.tick_params(labelbottom=True)
-    found: dict[str, Any] = {}
-    for axis in axes:
-        found |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(
-        found.values(), found.keys(), loc="outside upper center", frameon=False, fontsize=8,
-        ncols=max(len(distinct(rows, "model")), 3),
-    )  # fmt: skip
+    legend_above(figure, axes, max(len(distinct(rows, "model")), 3))
     return figure
 
 

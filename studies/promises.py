@@ -98,7 +98,7 @@ def _predictions(
 
     Equal pages are asked about once; they are the same for every policy found inside the model.
     """
-    path = fit.path.with_suffix(".npy")
+    path = fit.path.with_suffix(f".{VERSION}.npy")
     if not path.exists():
         pages = np.column_stack([log.query, log.ranking])
         distinct, places = np.unique(pages, axis=0, return_inverse=True)

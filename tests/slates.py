@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from clickgym import envs, evaluation
+from clickgym.clickmodels import PBM
 from clickgym.data import ClickLog, World
 from clickgym.policies import Mixture, PlackettLuce, Product, Ranker, Uniform
 
@@ -42,6 +44,12 @@ POLICIES = {
     "mixture": Mixture([PlackettLuce(EQUAL, slots=K), UNIFORM, RANKER], [0.5, 0.3, 0.2]),
     "mixture with repeats": Mixture([product(), UNIFORM], [0.4, 0.6]),
 }
+SOFT = POLICIES["PlackettLuce at 0.3"]
+# A log of uniformly drawn pages, and a user whose clicks are a sum over slots.
+ROWS = 2000
+USER = PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
+LOG = envs.collect(WORLD, USER, UNIFORM, ROWS, seed=0)
+CLICKS = evaluation.slate_rewards("clicks", LOG)
 
 
 def pages_of(policy, query):

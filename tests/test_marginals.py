@@ -20,6 +20,7 @@ from slates import (
 )
 
 from clickgym import evaluation, policies
+from clickgym.data import checks
 from clickgym.policies import (
     PlackettLuce,
     Policy,
@@ -143,6 +144,15 @@ class OwnPolicy(Policy):
         return self.known.sample(query, rng)
 
 
+class OwnDraws(OwnPolicy):
+    """The same, with log-probabilities."""
+
+    has_log_prob = True
+
+    def log_prob(self, query, ranking):
+        return self.known.log_prob(query, ranking)
+
+
 def test_sampled_marginals_say_so_and_are_near():
     moments = policies.slate_moments(OwnPolicy(), 0, samples=40_000)
     single, pair = moments_of(POLICIES["PlackettLuce"], 0)
@@ -184,6 +194,64 @@ def test_a_policy_of_ones_own_can_give_its_marginals(form):
     assert policies.slate_moments(Own(), 0).exact
     np.testing.assert_array_equal(single, arrays[0])
     np.testing.assert_array_equal(pair, arrays[1])
+
+
+SINGLE, PAIR = moments_of(POLICIES["PlackettLuce"], 0)
+TILTED = PAIR.copy()
+TILTED[0, 0, 1, 1] += 0.01
+NO_POLICYS = {
+    "no arrays": (SINGLE, "two arrays, not ndarray"),
+    "another shape": ((SINGLE[:2], PAIR), r"has shape \(2, 5\)"),
+    "two documents in a slot": ((SINGLE + 0.1, PAIR), "sums to 1.5, more than 1"),
+    "not symmetric": ((SINGLE, TILTED), "pair is not symmetric"),
+    "another diagonal": ((0.9 * SINGLE, PAIR), "must be single"),
+    "no probability": ((SINGLE - 0.5, PAIR), r"within \[0, 1\]"),
+    "more than it shows": ((SINGLE, np.where(PAIR > 0, 0.0, 1.0) * 0.1 + PAIR), "single"),
+}
+
+
+def own_policy(given):
+    class Own(OwnPolicy):
+        def marginals(self, query):
+            return given
+
+    return Own()
+
+
+@pytest.mark.parametrize("case", NO_POLICYS)
+def test_marginals_that_are_no_policys_are_refused(case):
+    given, message = NO_POLICYS[case]
+    with pytest.raises(ValueError, match=message) as error:
+        policies.slate_moments(own_policy(given), 0)
+    assert "Own.marginals" in str(error.value)
+
+
+def test_marginals_may_be_off_by_rounding():
+    given = [SINGLE * (1 + 1e-15), np.maximum(PAIR, -1e-18)]
+    assert policies.slate_moments(own_policy(given), 0).exact
+
+
+def test_a_policy_with_parts_is_not_taken_for_a_mixture():
+    """An ensemble may do anything with its policies; only its own marginals or draws say what."""
+    own = OwnPolicy()
+    own.policies, own.weights = [RANKER, POLICIES["Uniform"]], [0.5, 0.5]
+    moments = policies.slate_moments(own, 0, samples=2000)
+    assert not moments.exact
+    assert np.abs(moments.single - SINGLE).max() < 5 * moments.stderr
+
+
+def test_a_part_that_is_never_drawn_changes_nothing():
+    mixture = policies.Mixture([POLICIES["Uniform"], policies.Remembering(OwnDraws())], [1.0, 0.0])
+    moments = policies.slate_moments(mixture, 0, samples=100)
+    assert moments.exact
+    np.testing.assert_allclose(moments.pair, policies.slate_moments(POLICIES["Uniform"], 0).pair)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("query", range(Q))
+def test_repeats_are_those_of_enumeration(name, query):
+    expected = checks.repeated(pages_of(POLICIES[name], query)[0]).any()
+    assert policies.slate_moments(POLICIES[name], query).repeats == expected
 
 
 @pytest.mark.parametrize("query", [-1, Q, 0.5])

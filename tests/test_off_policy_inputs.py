@@ -1,4 +1,4 @@
-"""Off-policy estimators: reward models, rewards, weights of logs, and what they refuse."""
+"""Off-policy estimators: rewards, weights of logs, and what they refuse."""
 
 from __future__ import annotations
 
@@ -7,35 +7,31 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from scipy import stats
 from slates import (
     CANDIDATES,
+    CLICKS,
+    LOG,
     POLICIES,
     RANKER,
+    ROWS,
+    SOFT,
     UNIFORM,
+    USER,
     WEIGHTS,
     WORLD,
     K,
     N,
     Q,
-    any_reward,
     indicators,
-    pages_of,
-    value_of,
 )
 
-from clickgym import clickmodels, data, envs, evaluation
-from clickgym.clickmodels import PBM
+from clickgym import clickmodels, data, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import NoOverlap, SlateEstimate, estimate
 from clickgym.evaluation.offpolicy.results import ratio_of
 from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
 
-ROWS = 2000
-USER = PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
-LOG = envs.collect(WORLD, USER, UNIFORM, ROWS, seed=0)
-CLICKS = evaluation.slate_rewards("clicks", LOG)
-SOFT = POLICIES["PlackettLuce at 0.3"]
 NAMES = evaluation.estimator_names()
 every_name = pytest.mark.parametrize("name", NAMES)
 # Features that say which document of which query it is, so that a linear model can be right.
@@ -58,6 +54,8 @@ def test_an_estimate_is_a_number_with_interval_and_method(name, target):
     assert got.low < got.value < got.high
     assert got.n == (ROWS // 2 if name in ("dm-tree", "dm-lasso") else ROWS)
     assert got.method
+    assert 0 < got.effective_sample_size <= got.n
+    assert got.largest_weight >= 1.0
 
 
 @every_name
@@ -143,7 +141,7 @@ def test_rewards_that_a_click_model_does_not_predict_are_warned_of():
 
 
 def test_a_log_of_another_policy_is_not_on_policy():
-    with pytest.warns(evaluation.WrongReward, match="not the target's own: row 0"):
+    with pytest.warns(evaluation.WrongLogging, match="not the target's own: row 0"):
         estimate("on-policy", LOG, CLICKS, UNIFORM, RANKER)
 
 
@@ -203,76 +201,6 @@ def test_weights_can_be_made_before():
     weights = evaluation.PseudoinverseWeights(UNIFORM, SOFT, range(Q))
     got = estimate("wpi", LOG, CLICKS, None, None, weights=weights)
     assert got == estimate("wpi", LOG, CLICKS, UNIFORM, SOFT)
-
-
-# Reward models
-
-
-@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
-def test_the_true_user_as_a_model_has_the_value_of_the_logs_queries(target):
-    got = estimate("dm-model", LOG, CLICKS, None, target, WORLD, model=USER, samples=2000)
-    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
-    expected = 0.0
-    for query in range(Q):
-        pages, chance = pages_of(target, query)
-        expected += share[query] * (chance @ USER.expected_clicks([query] * len(pages), pages))
-    assert got == pytest.approx(expected, abs=1e-9 if target is RANKER else 0.02)
-    assert ("sampled" in got.method) == (target is SOFT)
-
-
-def test_a_model_predicts_satisfaction_or_a_function_of_ones_own():
-    satisfied = evaluation.slate_rewards("satisfied", LOG)
-    got = estimate("dm-model", LOG, satisfied, None, RANKER, model=USER, reward="satisfied")
-    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
-    miss = 1.0 - USER.click_probs(range(Q), RANKER.rankings)
-    assert got == pytest.approx(share @ (1.0 - miss.prod(axis=1)), abs=1e-9)
-    own = estimate("dm-model", LOG, CLICKS, None, RANKER, model=USER, reward=any_reward)
-    assert own == pytest.approx(share @ any_reward(np.arange(Q), RANKER.rankings), abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
-def test_regressions_with_features_of_every_document_find_a_sum_over_slots(name):
-    rewards = USER.expected_clicks(LOG.query, LOG.ranking)
-    settings = {"min_samples_leaf": 1} if name == "dm-tree" else {"penalties": [1e-4, 1e-3]}
-    got = estimate(
-        name, LOG, rewards, UNIFORM, RANKER, WORLD, features=ONE_HOT, settings=settings
-    )
-    share = np.bincount(LOG.query, minlength=Q) / len(LOG)
-    expected = share @ USER.expected_clicks(range(Q), RANKER.rankings)
-    assert got == pytest.approx(expected, abs=0.03)
-
-
-@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
-@pytest.mark.parametrize("direct", ["tree", "lasso", LinearRegression(), USER], ids=str)
-def test_doubly_robust_estimates_are_near_the_value(name, direct):
-    expected = value_of(RANKER, lambda query, pages: USER.expected_clicks(query, pages))
-    got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=direct)
-    assert abs(got - expected) < 4 * got.stderr
-
-
-@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
-def test_predictions_of_the_log_may_be_given(name):
-    known = USER.expected_clicks(LOG.query, LOG.ranking)
-    asked, given = (
-        estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD, direct=USER, **options)
-        for options in ({}, {"predictions": known})
-    )
-    assert (asked.value, asked.stderr) == (given.value, given.stderr)
-    other = estimate(name, LOG, CLICKS, UNIFORM, SOFT, direct=USER, predictions=known + 1.0)
-    assert other.value != asked.value
-
-
-@pytest.mark.parametrize(("name", "plain"), [("dr-ips", "ips"), ("dr-pi", "pi")])
-def test_a_good_model_makes_estimates_surer(name, plain):
-    robust = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=USER)
-    assert robust.stderr < estimate(plain, LOG, CLICKS, UNIFORM, RANKER).stderr
-
-
-def test_a_constant_model_leaves_weights_to_do_the_work():
-    """With predictions of 0, doubly robust IPS is IPS."""
-    zero = {"direct": USER, "reward": lambda query, ranking: np.zeros(len(query))}
-    got = estimate("dr-ips", LOG, CLICKS, UNIFORM, RANKER, WORLD, **zero)
-    assert got == pytest.approx(estimate("ips", LOG, CLICKS, UNIFORM, RANKER), rel=1e-12)
 
 
 # Rewards
@@ -347,6 +275,27 @@ def test_a_single_impression_has_an_infinite_interval(name):
     assert (got.low, got.high) == (-np.inf, np.inf)
 
 
+@pytest.mark.parametrize("name", ["wips", "wpi"])
+def test_the_ratios_intervals_are_students_by_their_effective_sample_size(name):
+    """Normal quantiles would be too small where a few impressions have all the weight."""
+    got = estimate(name, LOG[:300], CLICKS[:300], UNIFORM, RANKER)
+    quantile = stats.t(got.effective_sample_size - 1.0).ppf(0.975)
+    assert quantile > 2.0
+    assert got.high - got.value == pytest.approx(quantile * got.stderr)
+
+
+def test_below_two_effective_impressions_nothing_is_known_of_the_spread():
+    got = ratio_of(np.array([1.0, 0.002]), np.ones(2), np.ones(2), "")
+    assert got.value == pytest.approx(1.0)
+    assert (got.low, got.high) == (-np.inf, np.inf)
+
+
+def test_rewards_above_one_widen_the_bound():
+    plain, large = (estimate("pi", LOG, scale * CLICKS, UNIFORM, SOFT) for scale in (0.1, 10.0))
+    assert CLICKS.max() * 0.1 < 1.0
+    assert large.bound == pytest.approx(10.0 * CLICKS.max() * plain.bound)
+
+
 # Overlap
 
 FEWER = np.where(np.arange(N) == 4, 0.0, WEIGHTS) * CANDIDATES
@@ -368,6 +317,24 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
         got = estimate(name, log, np.zeros(len(log)), NARROW, target, WORLD, **options)
     assert np.isfinite(got.value)
     assert got.bound is None  # Theorem 1 needs overlap
+
+
+def test_a_single_query_without_overlap_is_found():
+    """Of the three queries' pages, logging never shows the target's for the last."""
+    weights = np.where(np.arange(Q)[:, None] == 2, FEWER, WEIGHTS)
+    logging = PlackettLuce(weights, slots=K)
+    query = np.repeat(np.arange(Q), 20)
+    pages, log_prob = logging.draw(query, np.random.default_rng(0))
+    log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool), log_prob)
+    with pytest.warns(NoOverlap, match=r"1 of 3 pages .*query 2 is the first"):
+        estimate("ips", log, np.ones(len(log)), logging, RANKER)
+
+
+def test_documents_that_logging_does_not_know_are_no_overlap():
+    wider = Ranker.from_rankings([[4, 0, N]] * Q, N + 1)
+    with pytest.warns(NoOverlap, match="for 1 of 1 queries .*probability 1"):
+        weights = evaluation.PseudoinverseWeights(UNIFORM, wider, [0])
+    assert not weights.covered.any()
 
 
 @pytest.mark.parametrize("name", ["ips", "pi", "dr-ips", "dr-pi"])
@@ -407,6 +374,36 @@ def test_a_propensity_that_is_not_finite_is_an_error_that_names_the_row(value):
         estimate("ips", later, CLICKS, None, RANKER)
 
 
+@pytest.mark.parametrize("name", ["ips", "wips", "dr-ips"])
+def test_a_propensity_too_small_to_divide_by_is_an_error_that_names_the_row(name):
+    propensity = LOG.log_propensity.copy()
+    row = int(np.flatnonzero(evaluation.importance_weights(LOG, SOFT) > 0)[0])
+    propensity[row] = -600.0
+    log = ClickLog(LOG.query, LOG.ranking, LOG.clicks, propensity)
+    with pytest.raises(ValueError, match=f"row {row} of the log has log-weight"):
+        estimate(name, log, CLICKS, None, SOFT, WORLD)
+
+
+@pytest.mark.parametrize("row", [3, 1500])
+def test_a_repeated_document_is_an_error_that_names_the_row(row):
+    """Each of its documents is shown in its slot, but never together: PI sees slots alone."""
+    query = np.zeros(ROWS, dtype=np.int64)
+    pages = UNIFORM.sample(query, np.random.default_rng(0))
+    pages[row] = [2, 3, 2]
+    log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool))
+    with pytest.raises(ValueError, match=rf"row {row} shows \[2, 3, 2\] for query 0"):
+        estimate("pi", log, np.ones(ROWS), UNIFORM, SOFT)
+
+
+def test_products_may_repeat_documents():
+    product = POLICIES["Product"]
+    query = np.zeros(ROWS, dtype=np.int64)
+    pages = product.sample(query, np.random.default_rng(0))
+    assert data.checks.repeated(pages).any()
+    log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool))
+    assert estimate("pi", log, np.ones(ROWS), product, product).value == pytest.approx(1.0)
+
+
 class Wordless(Policy):
     has_log_prob = False
     slots, shape = K, (Q, N)
@@ -414,6 +411,7 @@ class Wordless(Policy):
 
 BARE = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
 SHORT = Ranker.from_rankings([[0, 1]] * Q, N)
+FEW = Ranker.from_rankings([[0, 1, 2]] * Q, 3)
 WRONG = {
     "unknown name": (("iips", LOG, CLICKS, UNIFORM, RANKER), {}, "name must be one of"),
     "no impressions": (("ips", LOG[:0], [], UNIFORM, RANKER), {}, "no impressions"),
@@ -430,6 +428,10 @@ WRONG = {
     "clip": (("ips", LOG, CLICKS, UNIFORM, RANKER), {"clip": 0}, "clip must be"),
     "delta": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"delta": 2.0}, "delta must be"),
     "reward_bound": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"reward_bound": 1.0}, "reward_bound"),
+    "no bound": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"reward_bound": np.nan}, "reward_bound"),
+    "no weights": (("pi", LOG, CLICKS, UNIFORM, RANKER), {"weights": np.ones(ROWS)},
+                   "weights must be PseudoinverseWeights"),
+    "fewer candidates": (("pi", LOG, CLICKS, UNIFORM, FEW), {}, "target knows 3 candidates"),
     "one row": (("dm-tree", LOG[:1], [1.0], None, RANKER, WORLD), {}, "one row"),
     "few predictions": (("dr-ips", LOG, CLICKS, None, RANKER),
                         {"direct": USER, "predictions": [1.0]}, "predictions has shape"),

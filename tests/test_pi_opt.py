@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -176,6 +177,44 @@ def test_a_reward_a_slate_is_needed(world):
     log = slates(world, logging, 20)
     with pytest.raises(ValueError, match="rewards has shape"):
         policies.fit_pi_opt(log, np.ones(19), logging, world)
+
+
+@pytest.mark.parametrize("learn", [policies.fit_supervised, policies.fit_lambdamart])
+def test_a_setting_that_trees_do_not_have_is_an_error(world, learn):
+    with pytest.raises(TypeError, match="no setting 'n_estimatorss'"):
+        learn(world, 3, n_estimatorss=3)
+
+
+def test_pi_opt_refuses_settings_that_trees_do_not_have(world):
+    logging = policies.Uniform(world, 3)
+    log = slates(world, logging, 20)
+    with pytest.raises(TypeError, match="no setting 'leaves'"):
+        policies.fit_pi_opt(log, np.ones(20), logging, world, leaves=3)
+
+
+def test_pi_opt_needs_impressions(world):
+    logging = policies.Uniform(world, 3)
+    log = slates(world, logging, 20)
+    with pytest.raises(ValueError, match="no impressions"):
+        policies.fit_pi_opt(log[:0], [], logging, world)
+
+
+def test_rows_that_count_nothing_teach_nothing(world):
+    logging = policies.Uniform(world, 3)
+    log = slates(world, logging, 2_000)
+    rewards = linear_reward(world, log.query, log.ranking)
+    some = log.query > 5
+    weighted = replace(log, weight=some.astype(float))
+    one = policies.fit_pi_opt(log[some], rewards[some], logging, world, **FAST)
+    two = policies.fit_pi_opt(weighted, rewards, logging, world, **FAST)
+    np.testing.assert_array_equal(one.scores(world), two.scores(world))
+
+
+def test_a_log_that_logging_cannot_have_made_is_refused(world):
+    log = slates(world, policies.Uniform(world, 3), 20)
+    logging = policies.Ranker(world.gain, 3, world=world)
+    with pytest.raises(ValueError, match="which the policy never shows there"):
+        policies.fit_pi_opt(log, np.ones(20), logging, world)
 
 
 def test_features_are_needed():

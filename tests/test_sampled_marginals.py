@@ -53,6 +53,13 @@ def options(name):
     return {"direct": USER} if name == "dr-pi" else {}
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_of_the_logging_policy_itself_drawn_marginals_give_the_mean():
+    got = estimate("pi", LOG, CLICKS, DRAWN, DRAWN, samples=2000)
+    assert got == pytest.approx(CLICKS.mean(), abs=1e-9)
+    assert got.rho == pytest.approx(1.0)
+
+
 @every_pi
 @pytest.mark.parametrize("kind", ["logging", "target"])
 def test_the_standard_error_knows_of_drawn_marginals(name, kind):

@@ -39,6 +39,21 @@ def regression(direct: str, settings: dict[str, Any] | None = None) -> RewardTre
     return REGRESSIONS[direct](**(settings or {}))
 
 
+def _check_regression(direct: Any, weighted: bool) -> None:
+    """Raise unless ``direct`` is a regression that we know how to fit."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if not (hasattr(direct, "fit") and hasattr(direct, "predict")):
+        raise ValueError(
+            f"direct must be {', '.join(map(repr, REGRESSIONS))}, a click model, or have fit and "
+            f"predict; {direct!r} has not"
+        )
+    if weighted and not has_fit_parameter(direct, "sample_weight"):
+        raise ValueError(
+            f"the log's rows have weights, but {type(direct).__name__} takes no sample_weight"
+        )
+
+
 def fitted_regression(
     direct: Any, inputs: Inputs, features: ArrayLike | None, settings: dict[str, Any] | None
 ) -> Predict:
@@ -54,6 +69,7 @@ def fitted_regression(
         return lambda query, ranking: ours.predict(slate_features(query, ranking, table))[:, 0]
     from sklearn.base import clone
 
+    _check_regression(direct, bool(weight))
     if settings:
         raise ValueError("settings are for direct='tree' and 'lasso'; give others theirs yourself")
     theirs = clone(direct).fit(pages, inputs.rewards, **weight)
@@ -62,6 +78,8 @@ def fitted_regression(
 
 def _features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
     if features is None:
+        if world.features is None:
+            raise ValueError("regressions need a world with features, or features=")
         return world.standardised_features
     array = checks.finite(features, "features", 3, np.float32)
     checks.same_shape(array, (*world.relevance.shape, array.shape[2]), "features", "this world")
@@ -121,9 +139,9 @@ def expected_of_target(
     Exact, and so with variance 0, for deterministic targets; otherwise the mean of ``samples``
     drawn pages a query.
     """
+    samples = checks.positive_integer(samples, "samples", 2)
     if target.deterministic:
         return predicted(predict, queries, target.greedy(queries)), np.zeros(len(queries))
-    samples = checks.positive_integer(samples, "samples", 2)
     query = np.repeat(queries, samples)
     pages = target.sample(query, rng)
     values = predicted(predict, query, pages).reshape(len(queries), samples)

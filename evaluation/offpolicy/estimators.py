@@ -77,7 +77,9 @@ def estimate(
             Of regressions; default the world's standardised features. Settings are those of
             scikit-learn's tree, and of ``regressions.RewardLasso``.
         samples, seed : int
-            For whatever is drawn: marginals, pages of a stochastic target, random halves.
+            For whatever is drawn: marginals ("pi", "wpi"), pages that a reward model is asked
+            about where the target is stochastic, random halves. "dr-pi" draws marginals as "pi"
+            does by default, unless it is given ``weights``.
 
     Returns
     -------
@@ -100,6 +102,8 @@ def estimate(
     if unknown:
         takes = ", ".join(known) or "no options"
         raise TypeError(f"{name} has no option {unknown[0]!r}; it takes {takes}")
+    if "seed" in options:
+        checks.positive_integer(options["seed"], "seed", 0)
     inputs = checked_inputs(log, rewards, logging, target, world)
     return _ESTIMATORS[name](inputs, **options)
 

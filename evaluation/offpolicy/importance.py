@@ -11,6 +11,7 @@ from ...data import ClickLog
 from ...policies import Policy
 
 _PAGES_CHECKED = 1000
+_LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
 
 
 class NoOverlap(UserWarning):
@@ -36,13 +37,14 @@ def importance_weights(
             "shown its page"
         )
     ratio = target.log_prob(log.query, log.ranking) - shown
-    with np.errstate(over="ignore"):
-        weights = np.exp(ratio)
-    wrong = ~np.isfinite(weights)
+    wrong = ~(ratio <= _LARGEST)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"row {row} of the log has log-weight {ratio[row]}, which is not usable")
-    return weights
+        raise ValueError(
+            f"row {row} of the log has log-weight {ratio[row]:.6g}: its log-propensity "
+            f"{shown[row]:.6g} is too small to divide by"
+        )
+    return np.exp(ratio)
 
 
 def _log_propensity(log: ClickLog, logging: Policy | None) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ class WrongReward(UserWarning):
 
 
 class WrongLogging(UserWarning):
-    """The log's propensities are not those of the policy that is said to have made it."""
+    """The log's propensities are not those of the policy that should have made it."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,11 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
     highest = int(log.query.max())
     if highest >= policy.shape[0]:
         raise ValueError(f"{name} knows {policy.shape[0]} queries, the log has query {highest}")
+    highest = int(log.ranking.max())
+    if highest >= policy.shape[1]:
+        raise ValueError(
+            f"{name} knows {policy.shape[1]} candidates a query, the log shows document {highest}"
+        )
     if None not in (policy.fingerprint, log.fingerprint) and policy.fingerprint != log.fingerprint:
         raise ValueError(
             f"{name} and the log belong to different worlds: their fingerprints are "
@@ -135,12 +140,27 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
 
 
 def _check_propensities(log: ClickLog, logging: Policy) -> None:
+    if log.log_propensity is None:
+        _check_possible(log, logging)
     row = other_propensity(log, logging)
     if row is not None:
         warnings.warn(
             f"logging is not who made the log: {differing(log, logging, row, 'logging')}",
             WrongLogging,
             stacklevel=4,
+        )
+
+
+def _check_possible(log: ClickLog, logging: Policy) -> None:
+    """Raise where one of the first thousand pages has the propensity zero."""
+    if not logging.has_log_prob:
+        return
+    never = np.isneginf(logging.log_prob(log.query[:_LOOKED_AT], log.ranking[:_LOOKED_AT]))
+    if never.any():
+        row = int(never.argmax())
+        raise ValueError(
+            f"row {row} shows {log.ranking[row].tolist()} for query {log.query[row]}, which the "
+            "logging policy never does: its propensity is zero"
         )
 
 

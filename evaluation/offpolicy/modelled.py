@@ -64,7 +64,8 @@ def _direct_value(
     values, variance = expected_of_target(predict, target, inputs.queries, samples, rng)
     share = np.bincount(inputs.rows, inputs.counts) / inputs.counts.sum()
     method = _drawn(f"direct method, {name}", target, samples)
-    return mean_of(values[inputs.rows], inputs.counts, method, float(share**2 @ variance))
+    result = mean_of(values[inputs.rows], inputs.counts, method, float(share**2 @ variance))
+    return result.saying(**about_weights(np.ones(len(inputs.rows)), inputs.counts))
 
 
 def _drawn(method: str, target: Policy, samples: int) -> str:
@@ -161,7 +162,11 @@ def _predictors(
     A regression that is fitted to one half predicts the other, and the other way round.
     """
     if isinstance(direct, ClickModel):
+        if features is not None or settings:
+            raise ValueError("features and settings are a regression's; direct is a click model")
         return [(np.arange(len(inputs.rows)), model_predictions(direct, reward, inputs))]
+    if reward != "clicks":
+        raise ValueError("reward is what a click model predicts; direct is a regression")
     first, second = _halves(inputs, seed)
     return [
         (asked, fitted_regression(direct, inputs.part(seen), features, settings))

@@ -76,14 +76,13 @@ class PseudoinverseWeights:
         self._halves: NDArray[np.float64] | None = None
         self.exact = True
         for place, query in enumerate(self.queries.tolist()):
-            self._set_up(place, query, logging, target, samples, seed)
+            self._set_up(place, query, samples, seed)
         self._warn()
 
-    def _set_up(
-        self, place: int, query: int, logging: Policy, target: Policy, samples: int, seed: int
-    ) -> None:
-        shown = slate_moments(logging, query, samples, seed)
-        wanted = slate_moments(target, query, samples, seed + 1)
+    def _set_up(self, place: int, query: int, samples: int, seed: int) -> None:
+        shown = wanted = slate_moments(self.logging, query, samples, seed)
+        if self.target is not self.logging:
+            wanted = slate_moments(self.target, query, samples, seed + 1)
         marginals = self._marginals(wanted)
         inverse = SlatePseudoinverse(shown)
         table = inverse.times(marginals)
@@ -125,8 +124,9 @@ class PseudoinverseWeights:
         outside = ~self.covered
         if outside.any():
             worst = int(self.outside.argmax())
+            seen = "the logging policy does" if self.exact else "drawn pages of the logging one do"
             warnings.warn(
-                f"the target shows what the logging policy does not for {int(outside.sum())} of "
+                f"the target shows what {seen} not, or hardly ever, for {int(outside.sum())} of "
                 f"{len(outside)} queries (most for query {self.queries[worst]}, probability "
                 f"{self.outside[worst]:.2g}): those rewards are unknown",
                 NoOverlap,
@@ -150,6 +150,8 @@ class PseudoinverseWeights:
             raise ValueError(f"query[{row}] is {asked[row]}, which these weights were not made for")
         weights = self._sums(self._padded, rows, pages)
         wrong = np.isnan(weights)
+        if not self._repeats.all():
+            wrong |= checks.repeated(pages) & ~self._repeats[rows]
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(

@@ -17,9 +17,11 @@ class SlateEstimate(Estimate):
 
     Attributes
     ----------
-    effective_sample_size : float or None
-        (Σ w)² / Σ w²: how many impressions of the target policy itself would say as much.
-    largest_weight : float or None
+    effective_sample_size : float
+        (Σ w)² / Σ w²: how many impressions of the target policy itself would say as much. Direct
+        methods weight all impressions alike: it is their number, and says nothing of the reward
+        model.
+    largest_weight : float
         The largest |w|.
     sigma_squared, rho : float or None
         σ² and ρ of the pseudoinverse estimators (equation 8): the mean of q Γ† q over the log's
@@ -31,8 +33,8 @@ class SlateEstimate(Estimate):
         of the log's queries.
     """
 
-    effective_sample_size: float | None = None
-    largest_weight: float | None = None
+    effective_sample_size: float
+    largest_weight: float
     sigma_squared: float | None = None
     rho: float | None = None
     bound: float | None = None
@@ -70,9 +72,9 @@ def ratio_of(
     ``extra`` is variance that the jackknife does not show.
 
     Leaving row i out moves the ratio by w_i (r_i - ratio) / (Σ w - w_i). The interval has as many
-    degrees of freedom as the effective sample size has beyond one; at one or less (a single
-    impression has a weight, or weights of both signs cancel) nothing is known of the spread, and
-    it is infinite.
+    degrees of freedom as the effective sample size has beyond one; below two effective impressions
+    (a single one has nearly all the weight, or weights of both signs cancel) nothing is known of
+    the spread, and it is infinite.
     """
     counted = counts > 0
     weights, rewards, counts = weights[counted], rewards[counted], counts[counted]
@@ -80,7 +82,7 @@ def ratio_of(
     total = float(counts @ weights)
     value = float(counts @ (weights * rewards)) / total
     freedom = about_weights(weights, counts)["effective_sample_size"] - 1.0
-    if freedom < 1e-9:
+    if freedom < 1.0:
         return _estimate(value, math.inf, method, n)
     moved = weights * (rewards - value) / (total - weights)
     variance = (n - 1.0) / n * float(counts @ moved**2)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...data import checks
 from ...policies.marginals import SAMPLES
 from .importance import importance_weights, warn_without_overlap
-from .inputs import Inputs, WrongReward, differing, other_propensity
+from .inputs import Inputs, WrongLogging, differing, other_propensity
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate, about_weights, mean_of, nothing_known, ratio_of
 
@@ -30,7 +30,7 @@ def _check_own_log(inputs: Inputs) -> None:
         found = differing(inputs.log, inputs.need_target(), row, "the target")
         warnings.warn(
             f"the log is not the target's own: {found}; this is the value of whoever made it",
-            WrongReward,
+            WrongLogging,
             stacklevel=4,
         )
 
@@ -94,6 +94,8 @@ def pseudoinverse_rows(
     if made is None:
         logging, target = inputs.need_logging(), inputs.need_target()
         made = PseudoinverseWeights(logging, target, inputs.queries, samples, seed)
+    if not isinstance(made, PseudoinverseWeights):
+        raise ValueError(f"weights must be PseudoinverseWeights, not {type(made).__name__}")
     for name in ("logging", "target"):
         given = getattr(inputs, name)
         if given is not None and given is not getattr(made, name):
@@ -124,10 +126,12 @@ def _places(inputs: Inputs, tables: PseudoinverseWeights) -> NDArray[np.int64]:
 def _theorem_1(
     result: SlateEstimate, inputs: Inputs, delta: float, reward_bound: float | None
 ) -> float:
-    if not 0 < delta < 1:
+    if not 0 < float(checks.finite(delta, "delta", 0)) < 1:
         raise ValueError(f"delta must be between 0 and 1, not {delta}")
     largest = float(np.abs(inputs.rewards).max())
-    bound = max(largest, 1.0) if reward_bound is None else float(reward_bound)
+    bound = max(largest, 1.0)
+    if reward_bound is not None:
+        bound = float(checks.finite(reward_bound, "reward_bound", 0))
     if bound < largest:
         raise ValueError(f"reward_bound is {bound}, but a reward has size {largest}")
     assert result.sigma_squared is not None
