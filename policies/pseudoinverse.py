@@ -39,28 +39,35 @@ class SlatePseudoinverse:
 
     def times(self, vectors: ArrayLike) -> NDArray[np.float64]:
         """Return Γ† times each of ``vectors``, (..., K, N)."""
-        return self._applied(vectors, inverse=True)
+        return self._applied("inverse", vectors)
+
+    def solved(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Return an x, (..., K, N), for which Γ x is each of ``vectors``, projected.
+
+        Sums of x over the slots of a page are those of ``times``, and have more digits where the
+        policy hardly ever shows some documents.
+        """
+        return self._applied("solver", vectors)
 
     def projected(self, vectors: ArrayLike) -> NDArray[np.float64]:
         """Return what of ``vectors``, (..., K, N), is in the range of Γ.
 
         A target policy whose marginals change here shows what the logging policy does not.
         """
-        return self._applied(vectors, inverse=False)
+        return self._applied("projector", vectors)
 
-    def _applied(self, vectors: ArrayLike, inverse: bool) -> NDArray[np.float64]:
+    def _applied(self, kind: str, vectors: ArrayLike) -> NDArray[np.float64]:
         array = np.asarray(vectors, dtype=np.float64)
         if array.shape[-2:] != self.shape:
             slots, n_docs = self.shape
             raise ValueError(f"vectors has shape {array.shape}, not (..., {slots}, {n_docs})")
         table = self.moments.table
         means = array @ self._to_types
-        between = table.times_between(means) if inverse else table.project_between(means)
-        result = between @ self._to_types.T
+        result = table.apply_between(kind, means) @ self._to_types.T
         for members, part in zip(self._members, self._spread, strict=True):
             some = array[..., members]
             differences = some - some.mean(axis=-1, keepdims=True)
-            result[..., members] += (part.inverse if inverse else part.projector) @ differences
+            result[..., members] += getattr(part, kind) @ differences
         return result
 
     def imputed(

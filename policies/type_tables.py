@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import Block, block
+from .blocks import RARE, Block, block
 
 
 class TypeTable:
@@ -65,13 +65,10 @@ class TypeTable:
         twice = self.joint[:, alone, :, alone]  # (alone, K, K)
         return bool((twice.sum(axis=(1, 2)) > self.slot[:, alone].sum(axis=0) + 1e-12).any())
 
-    def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Γ† times scaled means of types, (..., K, T)."""
-        return (means.reshape(*means.shape[:-2], -1) @ self.between.inverse).reshape(means.shape)
-
-    def project_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what of scaled means of types, (..., K, T), is in the range of Γ."""
-        return (means.reshape(*means.shape[:-2], -1) @ self.between.projector).reshape(means.shape)
+    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a matrix of ``between``, named by ``kind``, times scaled means, (..., K, T)."""
+        matrix = getattr(self.between, kind)
+        return (means.reshape(*means.shape[:-2], -1) @ matrix.T).reshape(means.shape)
 
 
 def _within(slot: NDArray[np.float64], joint: NDArray[np.float64], count: int) -> Block:
@@ -96,7 +93,7 @@ class UniformTable(TypeTable):
     def between(self) -> Block:
         """In closed form, (K, K)."""
         ones, filled = self.joint[:, 0, :, 0], self.slot.sum()
-        return Block(ones * self.counts[0] / filled**2, ones / filled)
+        return _closed(ones * self.counts[0] / filled**2, ones / filled)
 
     @cached_property
     def within(self) -> list[Block | None]:
@@ -108,8 +105,12 @@ class UniformTable(TypeTable):
         filled = int(self.slot.sum())
         if filled == count:  # whole lists: every document's slots sum to 1, which nothing varies
             projector = identity - ones / filled
-            return [Block((count - 1) * projector, projector)]
-        return [Block((count - 1) * (identity + ones / (count - filled)), identity)]
+            return [_closed((count - 1) * projector, projector)]
+        return [_closed((count - 1) * (identity + ones / (count - filled)), identity)]
+
+
+def _closed(inverse: NDArray[np.float64], projector: NDArray[np.float64]) -> Block:
+    return Block(inverse, projector, inverse)
 
 
 class ProductTable(TypeTable):
@@ -128,7 +129,7 @@ class ProductTable(TypeTable):
 
     def __init__(self, slot: NDArray[np.float64]) -> None:
         super().__init__(np.ones(slot.shape[1], dtype=np.int64), slot)
-        self._some = slot > 0
+        self._some = slot > RARE
         self._sizes = self._some.sum(axis=1)
 
     @property
@@ -144,16 +145,18 @@ class ProductTable(TypeTable):
         """Whether two slots can show the same document."""
         return bool((self._some.sum(axis=0) > 1).any())
 
-    def times_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Γ† times ``means``, (..., K, N)."""
+    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the block's matrix ``kind`` does to ``means``, (..., K, N)."""
+        inside = self._projected(means)
+        if kind == "projector":
+            return inside
         filled = max(int((self._sizes > 0).sum()), 1)
-        inside = self.project_between(means)
         result = np.divide(inside, self.slot, out=np.zeros_like(inside), where=self._some)
         total = inside.sum(axis=(-2, -1), keepdims=True)
-        return self.project_between(result - (filled - 1) / filled**2 * total)
+        result -= np.where(self._some, (filled - 1) / filled**2 * total, 0.0)
+        return result if kind == "solver" else self._projected(result)
 
-    def project_between(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what of ``means``, (..., K, N), is in the range of Γ."""
+    def _projected(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         inside = np.where(self._some, means, 0.0)
         sizes = np.maximum(self._sizes, 1)[:, None]
         centre = inside.sum(axis=-1, keepdims=True) / sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -26,7 +27,7 @@ from .setting import (
     world_of,
 )
 
-VERSION = "2"
+VERSION = "3"
 OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")
 ESTIMATES = ("promise", "ips", "wips", "pi", "wpi", "dr-ips", "dr-pi")
 _FRESH = 1_000_000  # added to the seed of the log that estimates are made from
@@ -62,22 +63,25 @@ def promise_cell(cell: PromiseCell) -> Result:
     logging = _logging(fit.logging, fit.world, fit.slots)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
     clicks = evaluation.slate_rewards("clicks", log)
-    tables = evaluation.PseudoinverseWeights(
-        logging, policy, np.arange(world.n_queries), _MARGINALS
-    )
-    robust = {"direct": model, "predictions": _predictions(fit, model, log)}
-    options: dict[str, dict[str, Any]] = {
-        "ips": {}, "wips": {}, "pi": {"weights": tables}, "wpi": {"weights": tables},
-        "dr-ips": robust, "dr-pi": {**robust, "weights": tables},
-    }  # fmt: skip
-    estimates = {"promise": evaluation.value(policy, model, world)} | {
-        name: evaluation.estimate(name, log, clicks, logging, policy, world, **given)
-        for name, given in options.items()
-    }
+    with warnings.catch_warnings():  # without overlap it is ``covered`` that says so
+        warnings.simplefilter("ignore", evaluation.NoOverlap)
+        tables = evaluation.PseudoinverseWeights(
+            logging, policy, np.arange(world.n_queries), _MARGINALS
+        )
+        robust = {"direct": model, "predictions": _predictions(fit, model, log)}
+        options: dict[str, dict[str, Any]] = {
+            "ips": {}, "wips": {}, "pi": {"weights": tables}, "wpi": {"weights": tables},
+            "dr-ips": robust, "dr-pi": {**robust, "weights": tables},
+        }  # fmt: skip
+        estimates = {"promise": evaluation.value(policy, model, world)} | {
+            name: evaluation.estimate(name, log, clicks, logging, policy, world, **given)
+            for name, given in options.items()
+        }
     return {
         "deployed": evaluation.value(policy, user, world).value,
         "logging_value": float(clicks.mean()),
         "exact_marginals": tables.exact,
+        "covered": float(tables.covered.mean()),
         "estimates": {name: float(value) for name, value in estimates.items()},
         "stderr": {name: _finite(value.stderr) for name, value in estimates.items()},
     }
@@ -154,7 +158,9 @@ def promises(
     """Return a row for every policy and estimate, and how many cells failed.
 
     A row has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``, ``estimator``,
-    ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed value. Models
+    ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed value;
+    ``covered`` is the share of queries for which logging shows in every slot what the policy
+    does, not too rarely to be told (``PseudoinverseWeights.covered``). Models
     are fitted once and kept in ``folder``, as is every finished cell; the same call goes on from
     them.
     """
@@ -196,7 +202,8 @@ def promises(
         {"user": cell.fit.user, "logging": cell.fit.logging, "model": cell.fit.model,
          "optimiser": cell.optimiser, "seed": cell.fit.seed, "estimator": name,
          "estimate": value, "stderr": result["stderr"][name], "truth": result["deployed"],
-         "logging_value": result["logging_value"], "exact_marginals": result["exact_marginals"]}
+         "logging_value": result["logging_value"], "exact_marginals": result["exact_marginals"],
+         "covered": result["covered"]}
         for cell, result in zip(cells, results, strict=True) if result is not None
         for name, value in result["estimates"].items()
     ]  # fmt: skip

@@ -50,6 +50,16 @@ ROWS = 2000
 USER = PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
 LOG = envs.collect(WORLD, USER, UNIFORM, ROWS, seed=0)
 CLICKS = evaluation.slate_rewards("clicks", LOG)
+# A policy that never shows document 4.
+FEWER = np.where(np.arange(N) == 4, 0.0, WEIGHTS) * CANDIDATES
+NARROW = PlackettLuce(FEWER, slots=K)
+
+
+def narrow_log():
+    """Fifty pages of it."""
+    query = np.zeros(50, dtype=np.int64)
+    pages, log_prob = NARROW.draw(query, np.random.default_rng(0))
+    return ClickLog(query, pages, np.zeros(pages.shape, dtype=bool), log_prob)
 
 
 def pages_of(policy, query):

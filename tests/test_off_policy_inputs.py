@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 from slates import (
-    CANDIDATES,
     CLICKS,
     LOG,
+    NARROW,
     POLICIES,
     RANKER,
     ROWS,
@@ -24,11 +24,12 @@ from slates import (
     N,
     Q,
     indicators,
+    narrow_log,
 )
 
 from clickgym import clickmodels, data, evaluation
 from clickgym.data import ClickLog
-from clickgym.evaluation import NoOverlap, SlateEstimate, estimate
+from clickgym.evaluation import SlateEstimate, estimate
 from clickgym.evaluation.offpolicy.results import ratio_of
 from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
 
@@ -294,59 +295,6 @@ def test_rewards_above_one_widen_the_bound():
     plain, large = (estimate("pi", LOG, scale * CLICKS, UNIFORM, SOFT) for scale in (0.1, 10.0))
     assert CLICKS.max() * 0.1 < 1.0
     assert large.bound == pytest.approx(10.0 * CLICKS.max() * plain.bound)
-
-
-# Overlap
-
-FEWER = np.where(np.arange(N) == 4, 0.0, WEIGHTS) * CANDIDATES
-NARROW = PlackettLuce(FEWER, slots=K)
-
-
-def narrow_log():
-    query = np.zeros(50, dtype=np.int64)
-    pages, log_prob = NARROW.draw(query, np.random.default_rng(0))
-    return ClickLog(query, pages, np.zeros(pages.shape, dtype=bool), log_prob)
-
-
-@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi", "dr-ips", "dr-pi"])
-@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
-def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target):
-    log = narrow_log()
-    options = {"direct": USER} if name.startswith("dr") else {}
-    with pytest.warns(NoOverlap, match="logging policy"):
-        got = estimate(name, log, np.zeros(len(log)), NARROW, target, WORLD, **options)
-    assert np.isfinite(got.value)
-    assert got.bound is None  # Theorem 1 needs overlap
-
-
-def test_a_single_query_without_overlap_is_found():
-    """Of the three queries' pages, logging never shows the target's for the last."""
-    weights = np.where(np.arange(Q)[:, None] == 2, FEWER, WEIGHTS)
-    logging = PlackettLuce(weights, slots=K)
-    query = np.repeat(np.arange(Q), 20)
-    pages, log_prob = logging.draw(query, np.random.default_rng(0))
-    log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool), log_prob)
-    with pytest.warns(NoOverlap, match=r"1 of 3 pages .*query 2 is the first"):
-        estimate("ips", log, np.ones(len(log)), logging, RANKER)
-
-
-def test_documents_that_logging_does_not_know_are_no_overlap():
-    wider = Ranker.from_rankings([[4, 0, N]] * Q, N + 1)
-    with pytest.warns(NoOverlap, match="for 1 of 1 queries .*probability 1"):
-        weights = evaluation.PseudoinverseWeights(UNIFORM, wider, [0])
-    assert not weights.covered.any()
-
-
-@pytest.mark.parametrize("name", ["ips", "pi", "dr-ips", "dr-pi"])
-@pytest.mark.filterwarnings("error::UserWarning")
-def test_overlap_is_not_warned_about(name):
-    estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD)
-
-
-def test_what_is_too_rare_to_be_inverted_is_warned_about():
-    """At this temperature the rarest pages have probability 1e-20."""
-    with pytest.warns(NoOverlap):
-        evaluation.PseudoinverseWeights(PlackettLuce(WEIGHTS, 0.07, slots=K), UNIFORM, [0])
 
 
 # Errors

@@ -310,7 +310,7 @@ def test_promises_are_drawn(promises):
 
 def test_equal_estimates_have_no_rank_correlation():
     rows = [
-        {"user": user, "estimator": name, "estimate": estimate, "truth": truth}
+        {"user": user, "estimator": name, "estimate": estimate, "truth": truth, "covered": 0.25}
         for user in ("DBN", "CoCM")
         for truth in (1.0, 2.0)
         for name, estimate in (("promise", 3.0 - truth), ("ips", 0.0))
@@ -319,6 +319,7 @@ def test_equal_estimates_have_no_rank_correlation():
     lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
     assert lines["the model's promise"].endswith(" -1.00 |")
     assert lines["IPS"].endswith(" – |")
+    assert "for 25% of the queries" in text
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ class PseudoinverseWeights:
     """q_π Γ† 1_s of pages: what a page of the logging policy says about the target policy.
 
     Γ† q_π is a (K, N) table for each query, so a page's weight is the sum of K numbers, whatever
-    the logging policy is. Make it once, use it for many logs.
+    the logging policy is. (Any solution of Γ x = q_π has the same sums; ``tables`` has the one that
+    loses no digits, see ``SlatePseudoinverse.solved``.) Make it once, use it for many logs.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class PseudoinverseWeights:
     queries : (q,)
         Distinct, ascending.
     tables : (q, K, N)
-        Γ† q_π; NaN where the logging policy never shows a document.
+        A solution of Γ x = q_π; NaN where the logging policy never shows a document.
     sigma_squared : (q,)
         q_π Γ† q_π.
     outside : (q,)
@@ -85,10 +86,10 @@ class PseudoinverseWeights:
             wanted = slate_moments(self.target, query, samples, seed + 1)
         marginals = self._marginals(wanted)
         inverse = SlatePseudoinverse(shown)
-        table = inverse.times(marginals)
-        self.sigma_squared[place] = (marginals * table).sum()
+        table, inside = inverse.solved(marginals), inverse.projected(marginals)
+        self.sigma_squared[place] = (inside * table).sum()
         beyond = wanted.single[:, self._n_docs :].max(initial=0.0)
-        self.outside[place] = max(np.abs(marginals - inverse.projected(marginals)).max(), beyond)
+        self.outside[place] = max(np.abs(marginals - inside).max(), beyond)
         self._repeats[place] = shown.repeats
         self.exact &= shown.exact and wanted.exact
         if shown.exact:
@@ -111,7 +112,7 @@ class PseudoinverseWeights:
             self._halves = np.zeros_like(self._padded)
         logged, asked = ((part.halves or (part, part)) for part in (shown, wanted))
         first, second = (
-            SlatePseudoinverse(logged[half]).times(self._marginals(asked[half])) for half in (0, 1)
+            SlatePseudoinverse(logged[half]).solved(self._marginals(asked[half])) for half in (0, 1)
         )
         self._halves[place, :, 1:] = (first - second) / 2.0
 
@@ -135,7 +136,7 @@ class PseudoinverseWeights:
 
     @property
     def tables(self) -> NDArray[np.float64]:
-        """Γ† q_π of each query, (q, K, N)."""
+        """A solution of Γ x = q_π of each query, (q, K, N)."""
         return self._padded[:, :, 1:]
 
     def of(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:

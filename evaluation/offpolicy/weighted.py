@@ -67,9 +67,9 @@ def pi(
     tables, values = pseudoinverse_rows(inputs, weights, samples, seed)
     result = _by_weights(inputs, values, tables, clip, method_of("PI", tables), weighted=False)
     with_overlap(result, inputs, tables)
-    bound = _theorem_1(result, inputs, delta, reward_bound)
+    factor = _reward_bound(inputs, delta, reward_bound)
     if clip is None and tables.exact and tables.covered[_places(inputs, tables)].all():
-        result.saying(bound=bound)
+        result.saying(bound=factor * _theorem_1(result, inputs, delta))
     return result
 
 
@@ -123,9 +123,8 @@ def _places(inputs: Inputs, tables: PseudoinverseWeights) -> NDArray[np.int64]:
     return np.searchsorted(tables.queries, inputs.queries)
 
 
-def _theorem_1(
-    result: SlateEstimate, inputs: Inputs, delta: float, reward_bound: float | None
-) -> float:
+def _reward_bound(inputs: Inputs, delta: float, reward_bound: float | None) -> float:
+    """Return what rewards never exceed, after checking Theorem 1's options."""
     if not 0 < float(checks.finite(delta, "delta", 0)) < 1:
         raise ValueError(f"delta must be between 0 and 1, not {delta}")
     largest = float(np.abs(inputs.rewards).max())
@@ -134,11 +133,16 @@ def _theorem_1(
         bound = float(checks.finite(reward_bound, "reward_bound", 0))
     if bound < largest:
         raise ValueError(f"reward_bound is {bound}, but a reward has size {largest}")
+    return bound
+
+
+def _theorem_1(result: SlateEstimate, inputs: Inputs, delta: float) -> float:
+    """Return the bound of Theorem 1 for rewards of at most 1."""
     assert result.sigma_squared is not None
     assert result.rho is not None
     n, logarithm = inputs.counts.sum(), math.log(2.0 / delta)
     first = math.sqrt(2.0 * result.sigma_squared * logarithm / n)
-    return bound * (first + 2.0 * (result.rho + 1.0) * logarithm / (3.0 * n))
+    return first + 2.0 * (result.rho + 1.0) * logarithm / (3.0 * n)
 
 
 def _by_weights(
