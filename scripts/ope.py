@@ -21,6 +21,7 @@ Rows = list[dict[str, Any]]
 _WORLD = ("world", "queries", "docs", "world_seed")
 TAKES = {
     "conditions": (*_WORLD, "repetitions", "sizes", "direct", "spaces", "scheduler"),
+    "bias": (*_WORLD, "spaces"),
     "learning": (*_WORLD, "samples", "trees"),
     "sessions": ("repetitions", "sizes", "direct"),
     "promises": (*_WORLD, "repetitions", "user", "models", "optimisers", "logging", "pages",
@@ -33,7 +34,8 @@ STUDIES = tuple(TAKES)
 class OpeRun:
     """Estimate policies' values from other policies' logs, and learn from slate rewards.
 
-    conditions: the slates paper's 40 conditions (figure 2). learning: PI-OPT beside SUP and
+    conditions: the slates paper's 40 conditions (figure 2). bias: what PI comes to with endless
+    logs, by enumeration. learning: PI-OPT beside SUP and
     LambdaMART (table 1). sessions: metrics of whole sessions (figure 1). promises: what is
     estimated for policies that were optimised inside click models, and what they earn.
     """
@@ -49,7 +51,7 @@ class OpeRun:
     )
     sizes: list[int] = option([0], "sample sizes, ascending (conditions, sessions)")
     direct: int = option(-1, "largest size for direct methods; below 0: the preset's")
-    spaces: list[str] = option([""], "slate spaces as m,l (conditions)")
+    spaces: list[str] = option([""], "slate spaces as m,l (conditions; one for bias)")
     samples: int = option(0, "slates a training query (learning)")
     trees: int = option(0, "boosted trees (learning)")
     user: list[str] = option([""], "true users (promises)")
@@ -110,6 +112,22 @@ def conditions(settings: OpeRun) -> int:
     studies.save_rows(errors, settings.folder / "errors.parquet")
     save_figure(studies.figure_2(errors), settings.folder / "figure2.png")
     save_figure(studies.all_conditions(errors), settings.folder / "conditions.png")
+    return failed
+
+
+def bias(settings: OpeRun) -> int:
+    """Run PI's expectations; return how many cells failed."""
+    arguments = studies.preset_of(studies.BIAS_PRESETS, settings.preset)
+    arguments["world"] = settings.world_setting(arguments["world"])
+    spaces = [_space(text) for text in settings.spaces if text]
+    if len(spaces) > 1:
+        raise ValueError(f"bias takes one of --spaces, not {len(spaces)}")
+    arguments |= settings.given(space=spaces[0] if spaces else None)
+    rows, failed = studies.bias_study(
+        settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
+    )
+    _save(settings, rows, [studies.bias_table(rows)], arguments)
+    save_figure(studies.bias_picture(rows), settings.folder / "bias.png")
     return failed
 
 
@@ -194,7 +212,8 @@ def _save(
 
 
 _RUN: dict[str, Callable[[OpeRun], int]] = {
-    "conditions": conditions, "learning": learning, "sessions": sessions, "promises": promises,
+    "conditions": conditions, "bias": bias, "learning": learning, "sessions": sessions,
+    "promises": promises,
 }  # fmt: skip
 
 

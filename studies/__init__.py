@@ -11,6 +11,7 @@ from .ledger import ledger
 from .log_report import write_log_report
 from .ope_pictures import all_conditions, errors_table, figure_2, wins_table
 from .ope_presets import (
+    BIAS_PRESETS,
     LEARNING_PRESETS,
     OPE_PRESETS,
     PRESET_NAMES,
@@ -19,6 +20,7 @@ from .ope_presets import (
     preset_of,
 )
 from .ope_study import Ope, ope
+from .pi_bias import bias_picture, bias_study, bias_table
 from .pi_opt_study import learning_study, learning_table
 from .presets import PRESETS, SHIFT_MODELS
 from .promise_pictures import promise_picture, promise_table
@@ -36,15 +38,16 @@ from .spider import spider
 from .strong_shift import shift_of, shift_table, strong_shift
 
 __all__ = [
-    "CONDITION", "CURSE_MODELS", "LEARNING_PRESETS", "OPE_PRESETS", "ORACLE", "PRESETS",
-    "PRESET_NAMES", "PROMISE_PRESETS", "PROMISE_WORLD", "SESSION_PRESETS", "SHIFT_MODELS",
-    "CompareCell", "CurseCell", "Judged", "LogCell", "Ope", "Protocol", "ProtocolCell", "Sessions",
-    "WorldSetting", "all_conditions", "compare", "compare_cell", "compare_table", "curse_cell",
-    "curse_picture", "curse_study", "curse_table", "errors_table", "figure_1", "figure_2",
-    "heat_map", "judge", "judge_log", "learning_study", "learning_table", "ledger", "load_rows",
-    "normalised", "ope", "paper_tables", "parting", "preset_of", "promise_picture",
-    "promise_table", "promises", "protocol", "protocol_cell", "root_mean_squares", "run_grid",
-    "run_picture", "sample_sessions", "save_rows", "session_study", "session_tables", "shift_of",
-    "shift_table", "shipped_rows", "spider", "strong_shift", "training_curves", "wins",
-    "wins_table", "write_log_report", "write_report",
+    "BIAS_PRESETS", "CONDITION", "CURSE_MODELS", "LEARNING_PRESETS", "OPE_PRESETS", "ORACLE",
+    "PRESETS", "PRESET_NAMES", "PROMISE_PRESETS", "PROMISE_WORLD", "SESSION_PRESETS",
+    "SHIFT_MODELS", "CompareCell", "CurseCell", "Judged", "LogCell", "Ope", "Protocol",
+    "ProtocolCell", "Sessions", "WorldSetting", "all_conditions", "bias_picture", "bias_study",
+    "bias_table", "compare", "compare_cell", "compare_table", "curse_cell", "curse_picture",
+    "curse_study", "curse_table", "errors_table", "figure_1", "figure_2", "heat_map", "judge",
+    "judge_log", "learning_study", "learning_table", "ledger", "load_rows", "normalised", "ope",
+    "paper_tables", "parting", "preset_of", "promise_picture", "promise_table", "promises",
+    "protocol", "protocol_cell", "root_mean_squares", "run_grid", "run_picture", "sample_sessions",
+    "save_rows", "session_study", "session_tables", "shift_of", "shift_table", "shipped_rows",
+    "spider", "strong_shift", "training_curves", "wins", "wins_table", "write_log_report",
+    "write_report",
 ]  # fmt: skip

@@ -56,9 +56,9 @@ def ope_cell(cell: OpeCell) -> Result:
         truth[name] = {}
         weights = {
             "ips": evaluation.importance_weights(log, target),
-            "pi": _weights(space, name).of(log.query, log.ranking),
+            "pi": pseudoinverse_weights(space, name).of(log.query, log.ranking),
         }
-        for metric, deployed in _target_rewards(space, name).items():
+        for metric, deployed in target_rewards(space, name).items():
             truth[name][metric] = float(deployed.mean())
             found = weighted_estimates(weights, rewards[metric], deployed[log.query], cell.sizes)
             estimates += [[name, metric, *values] for values in found]
@@ -124,7 +124,8 @@ def prefix_means(
 
 
 @lru_cache(maxsize=2)  # of one space's targets: a table is 4 MB
-def _weights(space: SlateSpace, target: str) -> evaluation.PseudoinverseWeights:
+def pseudoinverse_weights(space: SlateSpace, target: str) -> evaluation.PseudoinverseWeights:
+    """Return the pseudoinverse weights of a space's slates for a target."""
     queries = np.arange(slate_world(space).n_queries)
     return evaluation.PseudoinverseWeights(
         slate_logging(space), slate_target(space, target), queries
@@ -132,7 +133,7 @@ def _weights(space: SlateSpace, target: str) -> evaluation.PseudoinverseWeights:
 
 
 @lru_cache(maxsize=4)
-def _target_rewards(space: SlateSpace, target: str) -> dict[str, NDArray[np.float64]]:
+def target_rewards(space: SlateSpace, target: str) -> dict[str, NDArray[np.float64]]:
     """Return the reward of the target's slate for each query, by metric."""
     world, slates = slate_world(space), slate_target(space, target).rankings
     return {

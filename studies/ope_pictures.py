@@ -36,8 +36,13 @@ METRICS = {"ndcg": "nDCG", "err": "ERR"}
 def condition_label(condition: Sequence[Any]) -> str:
     """Return a condition in words, in two lines."""
     candidates, slots, metric, logging, alpha, target = condition
-    log = "uniform" if logging == "uniform" else f"{logging}-title, α = {alpha:g}"
+    log = logging_label(logging, alpha)
     return f"{space_label(metric, candidates, slots)}\n{log} → {target}"
+
+
+def logging_label(logging: str, alpha: float) -> str:
+    """Return a logging policy in words."""
+    return "uniform" if logging == "uniform" else f"{logging}-title, α = {alpha:g}"
 
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:

@@ -17,7 +17,11 @@ OPE_PRESETS = {
     "large": Ope(sizes=(600, 2_000, 6_000, 20_000, 60_000, 200_000, 600_000)),
 }  # fmt: skip
 
-# Arguments of learning_study, session_study and promises; what is left out has their default.
+# Arguments of the other studies; what is left out has their default.
+BIAS_PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {"world": WorldSetting(n_queries=50, n_docs=0)},
+    "paper": {"world": WorldSetting(n_queries=1000, n_docs=0)},
+}
 LEARNING_PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"world": WorldSetting(n_queries=100, n_docs=0), "samples": 500, "trees": 50},
     "paper": {"world": WorldSetting(n_queries=1000, n_docs=0)},

@@ -1,0 +1,176 @@
+"""What the pseudoinverse estimator expects, by enumeration: its bias where rewards are no sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import evaluation, policies
+from ..evaluation.pictures import new_figure
+from .grid import Result, require_results, run_grid
+from .ope import METRICS, pseudoinverse_weights, target_rewards
+from .ope_pictures import METRICS as LABELS
+from .ope_pictures import legend_above, logging_label, space_label
+from .plain_table import PlainTable
+from .selecting import Row, distinct, where
+from .setting import WorldSetting, check_jobs, world_of
+from .slate_space import LOGGINGS, TARGETS, SlateSpace, slate_logging, slate_world
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VERSION = "1"
+BIAS_SPACE = (10, 5)
+_MOST = 200_000  # slates of a query; 10 documents in 5 slots have 30,240
+_ROUNDING = 1e-9
+_COLOURS = ("#222222", "#0c4c8a", "#7fa8d1", "#d1495b", "#e8a0a8")
+
+
+@dataclass(frozen=True)
+class BiasCell:
+    """One logging policy and all slates of its space, for both targets and both metrics."""
+
+    space: SlateSpace
+
+
+def bias_cell(cell: BiasCell) -> Result:
+    """Return E[r w] under logging, what PI comes to with endless logs, and the true rewards.
+
+    ``expected`` and ``truth`` are lists by query, by target and metric. Costs O(Q m! / (m - l)!).
+    """
+    space = cell.space
+    world, logging = slate_world(space), slate_logging(space)
+    slates = all_slates(space.candidates, space.slots)
+    tables = {name: pseudoinverse_weights(space, name) for name in TARGETS}
+    expected = {name: np.empty((len(METRICS), world.n_queries)) for name in TARGETS}
+    for number in range(world.n_queries):
+        query = np.full(len(slates), number)
+        chance = np.exp(logging.log_prob(query, slates))
+        rewards = np.stack([
+            evaluation.metric_rewards(metric, query, slates, world) for metric in METRICS
+        ])  # fmt: skip
+        for name, table in tables.items():
+            expected[name][:, number] = rewards @ (chance * table.of(query, slates))
+    return {
+        "expected": {name: _by_metric(rows) for name, rows in expected.items()},
+        "truth": {
+            name: _by_metric(np.stack([target_rewards(space, name)[m] for m in METRICS]))
+            for name in TARGETS
+        },
+    }
+
+
+def _by_metric(rows: NDArray[np.float64]) -> dict[str, list[float]]:
+    return {metric: row.tolist() for metric, row in zip(METRICS, rows, strict=True)}
+
+
+@lru_cache(maxsize=1)
+def all_slates(candidates: int, slots: int) -> NDArray[np.int64]:
+    """Return every slate of ``slots`` of ``candidates`` documents, (m! / (m - l)!, l)."""
+    slates = np.array(list(itertools.permutations(range(candidates), slots)))
+    slates.flags.writeable = False
+    return slates
+
+
+def bias_study(
+    folder: str | Path,
+    world: WorldSetting,
+    space: tuple[int, int] = BIAS_SPACE,
+    jobs: int = 1,
+    retry_failed: bool = False,
+) -> tuple[list[Row], int]:
+    """Return a row for every logging policy, target, metric and query, and the failed cells.
+
+    A row has ``expected``, what PI comes to with endless logs of that query, and ``truth``.
+    """
+    candidates, slots = space
+    if not 1 <= slots <= candidates:
+        raise ValueError(f"slates of {slots} of {candidates} documents cannot be made")
+    if math.perm(candidates, slots) > _MOST:
+        raise ValueError(
+            f"{slots} of {candidates} documents make {math.perm(candidates, slots):,} slates a "
+            f"query, more than the {_MOST:,} that are enumerated"
+        )
+    check_jobs(jobs)
+    policies.feature_group(world_of(world), "title")
+    cells = [BiasCell(SlateSpace(candidates, slots, *logging, world)) for logging in LOGGINGS]
+    slate_world(cells[0].space)
+    place = Path(folder) / "cells"
+    results = run_grid(bias_cell, cells, place, VERSION, jobs, "logging policies", retry_failed)
+    require_results(cells, results, place, VERSION)
+    rows = [
+        {"candidates": candidates, "slots": slots, "logging": cell.space.logging,
+         "alpha": cell.space.alpha, "target": target, "metric": metric, "query": query,
+         "expected": expected, "truth": truth}
+        for cell, result in zip(cells, results, strict=True) if result is not None
+        for target in TARGETS
+        for metric in METRICS
+        for query, (expected, truth) in enumerate(
+            zip(result["expected"][target][metric], result["truth"][target][metric], strict=True)
+        )
+    ]  # fmt: skip
+    return rows, sum(result is None for result in results)
+
+
+def bias_table(rows: list[Row]) -> PlainTable:
+    """Return the bias of PI by logging policy and target: of the value, and of single queries."""
+    queries = len({row["query"] for row in rows})
+    space = rows[0]["candidates"], rows[0]["slots"]
+    headings = [
+        f"{LABELS[metric]}, {what}"
+        for metric in METRICS for what in ("value", "bias", "largest of a query")
+    ]  # fmt: skip
+    table = PlainTable(
+        f"What PI is off by with endless logs, m = {space[0]}, l = {space[1]}",
+        "logging → target", headings,
+        f"By enumeration of all slates of {queries:,} queries; the last of three columns is the "
+        f"largest |bias| of any query. 0: below {_ROUNDING:g}.",
+    )  # fmt: skip
+    for logging, alpha in LOGGINGS:
+        for target in distinct(rows, "target", TARGETS):
+            texts = []
+            for metric in METRICS:
+                some = where(rows, logging=logging, alpha=alpha, target=target, metric=metric)
+                truth = np.array([row["truth"] for row in some])
+                off = np.array([row["expected"] for row in some]) - truth
+                texts += [f"{truth.mean():.3f}", _said(off.mean(), "+.4f")]
+                texts.append(_said(np.abs(off).max(), ".4f"))
+            table.add(f"{logging_label(logging, alpha)} → {target}", texts)
+    return table
+
+
+def _said(value: float, form: str) -> str:
+    return format(value, form) if abs(value) >= _ROUNDING else "0"
+
+
+def bias_picture(rows: list[Row]) -> Figure:
+    """Draw what PI comes to against the true reward: a panel a metric, a point a query."""
+    figure = new_figure(8.6, 4.6)
+    axes = figure.subplots(1, len(METRICS))
+    for axis, metric in zip(axes, METRICS, strict=True):
+        part = where(rows, metric=metric)
+        _points(axis, part)
+        axis.set_title(space_label(metric, part[0]["candidates"], part[0]["slots"]), fontsize=10)
+        axis.set_xlabel("true reward of the target's slate")
+    axes[0].set_ylabel("what PI comes to with endless logs")
+    legend_above(figure, axes, 3)
+    return figure
+
+
+def _points(axis: Any, rows: list[Row]) -> None:
+    top = max(row["truth"] for row in rows)
+    axis.plot([0.0, top], [0.0, top], color="#8c8c8c", linewidth=1.0, zorder=1)
+    for (logging, alpha), colour in zip(LOGGINGS, _COLOURS, strict=True):
+        some = where(rows, logging=logging, alpha=alpha)
+        axis.scatter(
+            [row["truth"] for row in some], [row["expected"] for row in some], s=5, color=colour,
+            alpha=0.5, linewidths=0.0, label=logging_label(logging, alpha), zorder=3,
+        )  # fmt: skip
+    axis.grid(alpha=0.25, linewidth=0.5)
