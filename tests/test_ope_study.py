@@ -106,7 +106,7 @@ def test_direct_methods_can_be_left_out(cell, result):
     assert estimates == [row for row in result["estimates"] if not row[2].startswith("dm-")]
 
 
-@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])
+@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi", "dm-tree", "dm-lasso"])
 @pytest.mark.parametrize("n", [50, 400])
 def test_estimates_of_beginnings_are_those_of_the_estimators(cell, result, name, n):
     world, logging = slate_space.slate_world(cell.space), slate_space.slate_logging(cell.space)
@@ -115,7 +115,8 @@ def test_estimates_of_beginnings_are_those_of_the_estimators(cell, result, name,
     rewards = evaluation.slate_rewards("err", log, world)
     expected = evaluation.estimate(name, log, rewards, logging, target, world)
     (found,) = [r[4] for r in result["estimates"] if r[:4] == ["lasso-body", "err", name, n]]
-    assert found == pytest.approx(float(expected), abs=1e-9)
+    # Regressions of several rewards at once add up in another order.
+    assert found == pytest.approx(float(expected), abs=1e-6 if "dm" in name else 1e-9)
 
 
 def test_the_truth_is_what_the_target_earns(cell, result):
@@ -143,18 +144,6 @@ def test_a_log_that_says_nothing_gives_zero():
 
 
 # Direct methods
-
-
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
-@pytest.mark.parametrize("n", [50, 400])
-def test_direct_methods_of_beginnings_are_those_of_the_estimators(cell, result, name, n):
-    world, logging = slate_space.slate_world(cell.space), slate_space.slate_logging(cell.space)
-    target = slate_space.slate_target(cell.space, "tree-body")
-    log = draw_slates(world, logging, 400, 3)[:n]
-    rewards = evaluation.slate_rewards("ndcg", log, world)
-    expected = evaluation.estimate(name, log, rewards, logging, target, world)
-    (found,) = [r[4] for r in result["estimates"] if r[:4] == ["tree-body", "ndcg", name, n]]
-    assert found == pytest.approx(float(expected), abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["dm-tree", "dm-lasso"])
