@@ -17,8 +17,8 @@ LOWEST = 0.001  # what the best estimator's scaled error is, so that it fits a l
 def root_mean_squares(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
     """Return a row for each value of ``keys``: errors of ``estimate`` against ``truth``.
 
-    ``rmse``, ``bias`` (the mean error), ``spread`` (standard deviation of the estimates) and the
-    number of ``repetitions``.
+    ``rmse``, ``median`` (of |error|, which a few bad ones do not move), ``bias`` (the mean
+    error), ``spread`` (standard deviation of the estimates) and the number of ``repetitions``.
     """
     groups: dict[tuple[Any, ...], list[float]] = {}
     values: dict[tuple[Any, ...], list[float]] = {}
@@ -30,6 +30,7 @@ def root_mean_squares(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
         {
             **dict(zip(keys, key, strict=True)),
             "rmse": float(np.sqrt(np.mean(np.square(errors)))),
+            "median": float(np.median(np.abs(errors))),
             "bias": float(np.mean(errors)),
             "spread": float(np.std(values[key])),
             "repetitions": len(errors),
@@ -62,11 +63,16 @@ def condition_of(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in CONDITION)
 
 
-def wins(errors: Sequence[Row], better: str, worse: str, n: int) -> tuple[int, int]:
-    """Return in how many conditions ``better`` has the lower error at ``n``, and of how many."""
+def wins(
+    errors: Sequence[Row], better: str, worse: str, n: int, by: str = "rmse"
+) -> tuple[int, int]:
+    """Return in how many conditions ``better`` has the lower error at ``n``, and of how many.
+
+    ``by`` is "rmse" or "median".
+    """
     found = {
         name: {
-            condition_of(row): row["rmse"]
+            condition_of(row): row[by]
             for row in where(errors, estimator=name, n=n)
         }
         for name in (better, worse)

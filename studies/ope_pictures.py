@@ -168,15 +168,16 @@ def wins_table(errors: Sequence[Row], better: str = "wpi") -> PlainTable:
     table = PlainTable(
         f"Conditions in which {LABELS[better]} has a lower RMSE than", "conditions",
         [f"{LABELS[name]}, n = {n:,}" for name, n in columns],
-        f"RMSE over {repetitions} repetitions.",
+        f"RMSE over {repetitions} repetitions; in the last row the median |error| instead.",
     )  # fmt: skip
     lines = dict.fromkeys((row["metric"], row["candidates"], row["slots"]) for row in errors)
     parts = {
         space_label(*line): where(errors, metric=line[0], candidates=line[1], slots=line[2])
         for line in lines
     }
-    for label, part in {**parts, "all": errors}.items():
-        counts = (wins(part, better, name, n) for name, n in columns)
+    for label, part in {**parts, "all": errors, "all, median |error|": errors}.items():
+        by = "median" if "median" in label else "rmse"
+        counts = (wins(part, better, name, n, by) for name, n in columns)
         table.add(label, [f"{won} of {number}" for won, number in counts])
     return table
 

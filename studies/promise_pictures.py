@@ -41,9 +41,9 @@ def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
     for name in distinct(rows, "estimator", ESTIMATES):
         part = where(rows, estimator=name)
         (overall,) = root_mean_squares(part, ("estimator",))
-        middle = np.median([abs(row["estimate"] - row["truth"]) for row in part])
         by_user = {row["user"]: row["rmse"] for row in root_mean_squares(part, ("user",))}
-        numbers = [overall["rmse"], overall["bias"], middle, *(by_user[user] for user in users)]
+        own = [overall[key] for key in ("rmse", "bias", "median")]
+        numbers = [*own, *(by_user[user] for user in users)]
         texts = [f"{value:.3f}" for value in numbers]
         table.add(ESTIMATE_LABELS[name], [*texts, _rank_correlation(part)])
     return table

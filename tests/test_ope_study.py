@@ -179,8 +179,8 @@ def errors():
 
 def test_root_mean_squares(errors):
     (row,) = [r for r in errors if r["estimator"] == "wpi" and r["metric"] == "ndcg"]
-    found = [row[key] for key in ("rmse", "bias", "spread", "repetitions")]
-    assert found == [pytest.approx(0.1), pytest.approx(0.0), pytest.approx(0.1), 2]
+    found = [row[key] for key in ("rmse", "median", "bias", "spread", "repetitions")]
+    assert found == [pytest.approx(0.1)] * 2 + [pytest.approx(0.0), pytest.approx(0.1), 2]
 
 
 def test_normalised_errors_run_from_best_to_worst(errors):
@@ -199,6 +199,15 @@ def test_wins_are_counted_by_condition(errors):
 def test_wins_are_in_the_table(errors):
     text = studies.wins_table(errors).to_markdown()
     assert "| all | 2 of 2 | 1 of 2 |" in text
+
+
+def test_one_bad_log_does_not_lose_by_the_median():
+    bad = [{**ERRORS[0], "estimate": 0.5 + error} for error in (0.1, 0.1, 9.0)]
+    steady = [{**row, "estimator": "wips", "estimate": 0.7} for row in bad]
+    found = studies.root_mean_squares(bad + steady, (*studies.CONDITION, "estimator", "n"))
+    assert studies.wins(found, "wpi", "wips", 100) == (0, 1)
+    assert studies.wins(found, "wpi", "wips", 100, "median") == (1, 1)
+    assert r"| all, median \|error\| | 1 of 1 |" in studies.wins_table(found).to_markdown()
 
 
 # The command
