@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import ClickLog, World, checks
 from .base import Policy, candidate_scores
 from .boosting import boosted_ranker, boosted_regression, known_settings, predicted
+from .propensities import check_logging
 from .pseudoinverse import slate_pseudoinverse
 from .ranker import Ranker
 
@@ -34,9 +35,12 @@ class SlateLearner:
     def __init__(self, model: Any, slots: int) -> None:
         self.model, self.slots = model, slots
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
+
     def scores(self, world: World) -> NDArray[np.float64]:
         """Return the scores of slot-action pairs, (Q, K, N); -inf = not a candidate."""
-        features = _features(world)[world.candidates]
+        features = _known_features(self.model, world, 1)[world.candidates]
         found = np.full((self.slots, len(features)), -np.inf)
         for slot in range(self.slots):
             for start in range(0, len(features), _ROWS):
@@ -59,10 +63,14 @@ class DocumentLearner:
     def __init__(self, model: Any, slots: int) -> None:
         self.model, self.slots = model, slots
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
+
     def scores(self, world: World) -> NDArray[np.float64]:
         """Return the scores of documents, (Q, N); -inf = not a candidate."""
         scores = np.zeros(world.candidates.shape)
-        scores[world.candidates] = predicted(self.model, _features(world)[world.candidates])
+        features = _known_features(self.model, world, 0)[world.candidates]
+        scores[world.candidates] = predicted(self.model, features)
         return candidate_scores(scores, world)
 
     def policy(self, world: World) -> Ranker:
@@ -102,10 +110,13 @@ def fit_pi_opt(
     checks.same_shape(rewards, (len(log),), "rewards", "log")
     log.check_world(world)
     logging.check_world(world)
+    if logging.slots != log.slots:
+        raise ValueError(f"logging shows {logging.slots} slots, the log has {log.slots}")
     features = _features(world)
     settings = tree_settings(trees)
     if not log.impressions > 0:
         raise ValueError("log has no impressions to learn from")
+    check_logging(log, logging)
     count = np.ones(len(log)) if log.weight is None else log.weight
     counted = np.flatnonzero(count > 0)
     order = counted[np.argsort(log.query[counted], kind="stable")]
@@ -183,6 +194,14 @@ def _features(world: World) -> NDArray[np.float32]:
     if world.features is None:
         raise ValueError("learning to rank needs a world with features")
     return world.features
+
+
+def _known_features(model: Any, world: World, more: int) -> NDArray[np.float32]:
+    """Return the world's features, if there are as many as were learned, ``more`` of ours aside."""
+    features, learned = _features(world), int(model.n_features_in_) - more
+    if features.shape[2] != learned:
+        raise ValueError(f"this world has {features.shape[2]} features, {learned} were learned")
+    return features
 
 
 def _with_slot(features: NDArray[np.float32], slot: int) -> NDArray[np.float32]:

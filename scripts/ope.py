@@ -14,7 +14,7 @@ from clickgym import studies
 from clickgym.data.files import replaced
 from clickgym.evaluation.pictures import save_figure
 from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import tell_if_replaced
+from clickgym.scripts._runs import require_writable, tell_if_replaced
 
 Rows = list[dict[str, Any]]
 # Options that only some studies take.
@@ -41,7 +41,8 @@ class OpeRun:
     """
 
     study: str = option("conditions", "what to run", positional=True, choices=STUDIES)
-    preset: str = option("quick", "how much of it", choices=studies.PRESET_NAMES)
+    preset: str = option("quick", "how much of it; large: conditions only",
+                         choices=studies.PRESET_NAMES)  # fmt: skip
     world: str = option("", "LETOR file instead of the synthetic world (not sessions)")
     queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's, or all")
     docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
@@ -217,11 +218,25 @@ _RUN: dict[str, Callable[[OpeRun], int]] = {
 }  # fmt: skip
 
 
+def require_same_study(settings: OpeRun) -> None:
+    """Raise where the folder has another study's results, which would be left beside these."""
+    path = settings.folder / "settings.json"
+    if path.is_file():
+        study = json.loads(path.read_text()).get("study")
+        if study != settings.study:
+            raise ValueError(
+                f"--out {settings.folder} has results of {study}, not of {settings.study}: give "
+                "another folder"
+            )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     start = time.perf_counter()
     settings = parse(OpeRun, "ope", arguments)
     settings.check()
+    require_writable(settings.folder)
+    require_same_study(settings)
     tell_if_replaced(settings.folder, settings)
     failed = _RUN[settings.study](settings)
     print(f"tables, pictures and rows: {settings.folder}   {time.perf_counter() - start:.0f} s")

@@ -47,7 +47,9 @@ def logging_label(logging: str, alpha: float) -> str:
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:
     """Draw errors against sample size on logarithmic axes, a line an estimator."""
-    for name in distinct(errors, "estimator", tuple(STYLES)):
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    for name in distinct(errors, "estimator", tuple(STYLES))[::-1]:  # weighted forms on top
         part = sorted(where(errors, estimator=name), key=lambda row: row["n"])
         colour, line, mark = STYLES[name]
         axis.plot(
@@ -58,8 +60,10 @@ def error_curves(axis: Any, errors: Sequence[Row]) -> None:
     axis.set_yscale("log")
     sizes = sorted({row["n"] for row in errors})
     labels = [f"{n / 1000:g}k" if n >= 1000 else f"{n}" for n in sizes]
-    axis.set_xticks(sizes, labels, fontsize=8)
+    axis.set_xticks(sizes, labels)
     axis.set_xticks([], minor=True)
+    axis.yaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2.0, 0.6)))
+    axis.tick_params(which="both", labelsize=8)
     axis.grid(alpha=0.25, linewidth=0.5)
 
 
@@ -127,7 +131,7 @@ def all_conditions(errors: Sequence[Row], columns: int = 5) -> Figure:
     known = list(dict.fromkeys(condition_of(row) for row in errors))
     lines = -(-len(known) // columns)
     figure = new_figure(1.0 + 2.6 * columns, 1.0 + 2.3 * lines)
-    axes = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    axes = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey="row")
     for axis, condition in zip(axes.ravel(), known, strict=False):
         error_curves(axis, [row for row in errors if condition_of(row) == condition])
         axis.set_title(condition_label(condition), fontsize=8)

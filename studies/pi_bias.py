@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..evaluation.pictures import new_figure
 from .grid import Result, require_results, run_grid
 from .ope import METRICS, pseudoinverse_weights, target_rewards
 from .ope_pictures import METRICS as LABELS
-from .ope_pictures import legend_above, logging_label, space_label
+from .ope_pictures import legend_above, logging_label
 from .plain_table import PlainTable
 from .selecting import Row, distinct, where
 from .setting import WorldSetting, check_jobs, world_of
@@ -26,16 +26,18 @@ from .slate_space import LOGGINGS, TARGETS, SlateSpace, slate_logging, slate_wor
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = "1"
+VERSION = "2"
 BIAS_SPACE = (10, 5)
+BIAS_TARGETS = (*TARGETS, "oracle")  # the last shows the best documents first
 _MOST = 200_000  # slates of a query; 10 documents in 5 slots have 30,240
 _ROUNDING = 1e-9
-_COLOURS = ("#222222", "#0c4c8a", "#7fa8d1", "#d1495b", "#e8a0a8")
+_TARGET_LABELS = {name: f"→ {name}" for name in BIAS_TARGETS}
+_COLOURS = ("#7fa8d1", "#0c4c8a", "#d1495b")
 
 
 @dataclass(frozen=True)
 class BiasCell:
-    """One logging policy and all slates of its space, for both targets and both metrics."""
+    """One logging policy and all slates of its space, for all targets and both metrics."""
 
     space: SlateSpace
 
@@ -48,8 +50,8 @@ def bias_cell(cell: BiasCell) -> Result:
     space = cell.space
     world, logging = slate_world(space), slate_logging(space)
     slates = all_slates(space.candidates, space.slots)
-    tables = {name: pseudoinverse_weights(space, name) for name in TARGETS}
-    expected = {name: np.empty((len(METRICS), world.n_queries)) for name in TARGETS}
+    tables = {name: pseudoinverse_weights(space, name) for name in BIAS_TARGETS}
+    expected = {name: np.empty((len(METRICS), world.n_queries)) for name in BIAS_TARGETS}
     for number in range(world.n_queries):
         query = np.full(len(slates), number)
         chance = np.exp(logging.log_prob(query, slates))
@@ -62,7 +64,7 @@ def bias_cell(cell: BiasCell) -> Result:
         "expected": {name: _by_metric(rows) for name, rows in expected.items()},
         "truth": {
             name: _by_metric(np.stack([target_rewards(space, name)[m] for m in METRICS]))
-            for name in TARGETS
+            for name in BIAS_TARGETS
         },
     }
 
@@ -110,7 +112,7 @@ def bias_study(
          "alpha": cell.space.alpha, "target": target, "metric": metric, "query": query,
          "expected": expected, "truth": truth}
         for cell, result in zip(cells, results, strict=True) if result is not None
-        for target in TARGETS
+        for target in BIAS_TARGETS
         for metric in METRICS
         for query, (expected, truth) in enumerate(
             zip(result["expected"][target][metric], result["truth"][target][metric], strict=True)
@@ -134,7 +136,7 @@ def bias_table(rows: list[Row]) -> PlainTable:
         f"largest |bias| of any query. 0: below {_ROUNDING:g}.",
     )  # fmt: skip
     for logging, alpha in LOGGINGS:
-        for target in distinct(rows, "target", TARGETS):
+        for target in distinct(rows, "target", BIAS_TARGETS):
             texts = []
             for metric in METRICS:
                 some = where(rows, logging=logging, alpha=alpha, target=target, metric=metric)
@@ -151,26 +153,31 @@ def _said(value: float, form: str) -> str:
 
 
 def bias_picture(rows: list[Row]) -> Figure:
-    """Draw what PI comes to against the true reward: a panel a metric, a point a query."""
-    figure = new_figure(8.6, 4.6)
-    axes = figure.subplots(1, len(METRICS))
-    for axis, metric in zip(axes, METRICS, strict=True):
-        part = where(rows, metric=metric)
-        _points(axis, part)
-        axis.set_title(space_label(metric, part[0]["candidates"], part[0]["slots"]), fontsize=10)
+    """Draw PI's bias against the true reward, a point a query, colours by target.
+
+    A panel for nDCG with all logging policies, where there is none, and one a policy for ERR.
+    """
+    panels: list[tuple[str, list[Row]]] = [
+        (f"{LABELS[metric]}, {logging_label(logging, alpha)}",
+         where(rows, metric=metric, logging=logging, alpha=alpha))
+        for metric in METRICS if metric != "ndcg" for logging, alpha in LOGGINGS
+    ]  # fmt: skip
+    panels.insert(0, (f"{LABELS['ndcg']}, any of them", where(rows, metric="ndcg")))
+    figure = new_figure(9.6, 5.8)
+    axes = figure.subplots(2, 3, sharex=True, sharey=True)
+    for axis, (label, part) in zip(axes.ravel(), panels, strict=True):
+        axis.axhline(0.0, color="#8c8c8c", linewidth=1.0, zorder=1)
+        for (target, name), colour in zip(_TARGET_LABELS.items(), _COLOURS, strict=True):
+            some = where(part, target=target)
+            axis.scatter(
+                [row["truth"] for row in some], [row["expected"] - row["truth"] for row in some],
+                s=7, color=colour, alpha=0.6, linewidths=0.0, label=name, zorder=3,
+            )  # fmt: skip
+        axis.set_title(label, fontsize=10)
+        axis.grid(alpha=0.25, linewidth=0.5)
+    for axis in axes[-1]:
         axis.set_xlabel("true reward of the target's slate")
-    axes[0].set_ylabel("what PI comes to with endless logs")
-    legend_above(figure, axes, 3)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("bias of PI")
+    legend_above(figure, axes)
     return figure
-
-
-def _points(axis: Any, rows: list[Row]) -> None:
-    top = max(row["truth"] for row in rows)
-    axis.plot([0.0, top], [0.0, top], color="#8c8c8c", linewidth=1.0, zorder=1)
-    for (logging, alpha), colour in zip(LOGGINGS, _COLOURS, strict=True):
-        some = where(rows, logging=logging, alpha=alpha)
-        axis.scatter(
-            [row["truth"] for row in some], [row["expected"] for row in some], s=5, color=colour,
-            alpha=0.5, linewidths=0.0, label=logging_label(logging, alpha), zorder=3,
-        )  # fmt: skip
-    axis.grid(alpha=0.25, linewidth=0.5)

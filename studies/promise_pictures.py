@@ -69,7 +69,7 @@ def promise_picture(rows: Sequence[Row]) -> Figure:
 
     Colours are click models, marks are how the policy was made. On the line an estimate is right.
     Points outside the panel, whose limits cover the promises and the deployed values, are drawn
-    at its edge.
+    at its edge and counted there.
     """
     names = distinct(rows, "estimator", ESTIMATES)
     columns = min(len(names), 4)
@@ -83,7 +83,18 @@ def promise_picture(rows: Sequence[Row]) -> Figure:
     low, high = max(low - margin, -0.05), high + margin
     for axis, name in zip(axes, names, strict=False):
         axis.plot([low, high], [low, high], color="#8c8c8c", linewidth=1.0, zorder=1)
-        _points(axis, where(rows, estimator=name), low, high)
+        part = where(rows, estimator=name)
+        _points(axis, part, low, high)
+        for text, height, outside in (
+            ("above", 0.98, sum(row["estimate"] > high for row in part)),
+            ("below", 0.02, sum(row["estimate"] < low for row in part)),
+        ):
+            if outside:
+                axis.text(
+                    0.03, height, f"{outside} {text}", transform=axis.transAxes, fontsize=8,
+                    va="top" if text == "above" else "bottom",
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8}, zorder=4,
+                )  # fmt: skip
         axis.set_title(ESTIMATE_LABELS[name], fontsize=10)
         axis.set_xlim(low, high)
         axis.set_ylim(low, high)

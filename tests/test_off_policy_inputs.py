@@ -27,7 +27,7 @@ from slates import (
     narrow_log,
 )
 
-from clickgym import clickmodels, data, evaluation
+from clickgym import clickmodels, data, envs, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import SlateEstimate, estimate
 from clickgym.evaluation.offpolicy.results import ratio_of
@@ -285,6 +285,31 @@ def test_the_ratios_intervals_are_students_by_their_effective_sample_size(name):
     assert got.high - got.value == pytest.approx(quantile * got.stderr)
 
 
+@pytest.mark.parametrize("name", ["ips", "wips"])
+def test_equal_rewards_of_the_few_pages_that_match_are_no_certainty(name):
+    weights = evaluation.importance_weights(LOG, RANKER)
+    level = 0.0 if name == "ips" else 1.0
+    rewards = np.where(weights > 0, level, 1.0 - level)
+    got = estimate(name, LOG, rewards, UNIFORM, RANKER)
+    assert got == pytest.approx(level)
+    assert (got.low, got.high) == (-np.inf, np.inf)
+    assert "no spread seen" in got.method
+    assert got.effective_sample_size > 10
+    certain = estimate(name, LOG, np.full(ROWS, level), UNIFORM, RANKER)
+    assert certain.high - certain.low == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])
+def test_the_mean_weight_shows_a_log_of_another_policy(name):
+    own, other = (
+        estimate(name, ClickLog(log.query, log.ranking, log.clicks),
+                 evaluation.slate_rewards("clicks", log), UNIFORM, SOFT)
+        for log in (LOG, envs.collect(WORLD, USER, SOFT, ROWS, seed=1))
+    )  # fmt: skip
+    assert own.mean_weight == pytest.approx(1.0, abs=0.2)
+    assert abs(other.mean_weight - 1.0) > 0.5
+
+
 def test_below_two_effective_impressions_nothing_is_known_of_the_spread():
     got = ratio_of(np.array([1.0, 0.002]), np.ones(2), np.ones(2), "")
     assert got.value == pytest.approx(1.0)
@@ -359,6 +384,7 @@ class Wordless(Policy):
 
 BARE = ClickLog(LOG.query, LOG.ranking, LOG.clicks)
 SHORT = Ranker.from_rankings([[0, 1]] * Q, N)
+ELSEWHERE = Ranker(WEIGHTS, slots=K, world=data.World(np.full((Q, N), 3)))
 FEW = Ranker.from_rankings([[0, 1, 2]] * Q, 3)
 WRONG = {
     "unknown name": (("iips", LOG, CLICKS, UNIFORM, RANKER), {}, "name must be one of"),
@@ -366,6 +392,8 @@ WRONG = {
     "rewards of another length": (("ips", LOG, CLICKS[:-1], UNIFORM, RANKER), {}, "rewards has"),
     "a NaN": (("ips", LOG, CLICKS * np.nan, UNIFORM, RANKER), {}, "rewards has a value"),
     "no propensities": (("ips", BARE, CLICKS, None, RANKER), {}, "no log_propensity"),
+    "a name": (("ips", LOG, "clicks", UNIFORM, RANKER), {}, "slate_rewards"),
+    "another world": (("ips", LOG, CLICKS, UNIFORM, ELSEWHERE, WORLD), {}, "target: the policy"),
     "no target": (("ips", LOG, CLICKS, UNIFORM, None), {}, "target is None"),
     "no logging policy": (("pi", LOG, CLICKS, None, RANKER), {}, "logging is None"),
     "no world": (("dm-tree", LOG, CLICKS, None, RANKER), {}, "world is None"),

@@ -306,6 +306,12 @@ def test_promises_are_drawn(promises):
     assert "the model's promise" in (promises / "tables.md").read_text()
 
 
+def test_another_studys_folder_is_refused(promises, capsys):
+    assert run(promises, "sessions") == 1
+    assert "has results of promises, not of sessions" in capsys.readouterr().err
+    assert not (promises / "figure1.png").exists()
+
+
 def test_equal_estimates_have_no_rank_correlation():
     rows = [
         {"user": user, "estimator": name, "estimate": estimate, "truth": truth, "covered": 0.25}

@@ -40,6 +40,14 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
     assert got.bound is None  # Theorem 1 needs overlap
 
 
+@pytest.mark.parametrize("name", ["ips", "pi", "dr-pi"])
+def test_the_warning_points_at_the_caller(name):
+    log = narrow_log()
+    with pytest.warns(NoOverlap) as caught:
+        estimate(name, log, np.ones(len(log)), NARROW, RANKER, WORLD)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_a_single_query_without_overlap_is_found():
     """Of the three queries' pages, logging never shows the target's for the last."""
     weights = np.where(np.arange(Q)[:, None] == 2, FEWER, WEIGHTS)

@@ -26,7 +26,7 @@ def test_all_slates_are_there_once():
     assert len(np.unique(slates, axis=0)) == 60
 
 
-@pytest.mark.parametrize("target", ["tree-body", "lasso-body"])
+@pytest.mark.parametrize("target", ["tree-body", "lasso-body", "oracle"])
 def test_pi_has_no_bias_for_a_sum_over_slots(result, target):
     expected, truth = (np.array(result[key][target]["ndcg"]) for key in ("expected", "truth"))
     np.testing.assert_allclose(expected, truth, atol=1e-9)
@@ -36,6 +36,12 @@ def test_pi_has_no_bias_for_a_sum_over_slots(result, target):
 def test_pi_has_a_bias_for_err(result):
     off = np.subtract(result["expected"]["tree-body"]["err"], result["truth"]["tree-body"]["err"])
     assert np.abs(off).max() > 0.001
+
+
+def test_pi_promises_too_much_err_for_the_best_slates(result):
+    off = np.subtract(result["expected"]["oracle"]["err"], result["truth"]["oracle"]["err"])
+    assert off.min() > -1e-12
+    assert off.mean() > 0.003
 
 
 def test_estimates_from_long_logs_come_to_what_is_expected(result):
@@ -57,7 +63,7 @@ def test_the_command_writes_table_and_picture(tmp_path):
     assert "m = 5, l = 2" in (tmp_path / "tables.md").read_text()
     assert (tmp_path / "bias.png").read_bytes().startswith(b"\x89PNG")
     rows = studies.load_rows(tmp_path / "rows.parquet")
-    assert len(rows) == 5 * 2 * 2 * len({row["query"] for row in rows})
+    assert len(rows) == 5 * 3 * 2 * len({row["query"] for row in rows})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clickgym import data, policies
+from clickgym import data, evaluation, policies
 from clickgym.policies.boosting import boosted_regression, predicted
 
 pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
@@ -211,10 +211,38 @@ def test_rows_that_count_nothing_teach_nothing(world):
 
 
 def test_a_log_that_logging_cannot_have_made_is_refused(world):
-    log = slates(world, policies.Uniform(world, 3), 20)
+    log = replace(slates(world, policies.Uniform(world, 3), 20), log_propensity=None)
     logging = policies.Ranker(world.gain, 3, world=world)
-    with pytest.raises(ValueError, match="which the policy never shows there"):
+    with pytest.raises(ValueError, match=r"row 0 shows .* which the logging policy never does"):
         policies.fit_pi_opt(log, np.ones(20), logging, world)
+
+
+def test_a_log_of_another_policy_is_warned_about(world):
+    made, logging = policies.Uniform(world, 3), policies.p_alpha(world.gain, 1.0, 3, world=world)
+    log = slates(world, made, 2_000)
+    log = replace(log, log_propensity=made.log_prob(log.query, log.ranking))
+    with pytest.warns(evaluation.WrongLogging, match="row 0 has log-propensity"):
+        policies.fit_pi_opt(log, np.ones(2_000), logging, world, **FAST)
+
+
+def test_a_log_of_other_slots_is_refused(world):
+    log = slates(world, policies.Uniform(world, 3), 20)
+    with pytest.raises(ValueError, match="logging shows 5 slots, the log has 3"):
+        policies.fit_pi_opt(log, np.ones(20), policies.Uniform(world, 5), world)
+
+
+@pytest.mark.parametrize("kind", ["slates", "documents"])
+def test_a_world_of_other_features_is_refused(world, kind):
+    if kind == "slates":
+        logging = policies.Uniform(world, 3)
+        log = slates(world, logging, 200)
+        learner = policies.fit_pi_opt(log, np.ones(200), logging, world, **FAST)
+    else:
+        learner = policies.fit_supervised(world, 3, **FAST)
+    wider = data.World(world.relevance, np.zeros((*world.relevance.shape, 9)))
+    learned = world.features.shape[2]
+    with pytest.raises(ValueError, match=f"this world has 9 features, {learned} were learned"):
+        learner.policy(wider)
 
 
 def test_features_are_needed():

@@ -1,8 +1,9 @@
 """Off-policy evaluation: a target policy's value from another policy's log."""
 
+from ...policies.propensities import WrongLogging
 from .estimators import estimate, estimator_names
 from .importance import NoOverlap, importance_weights
-from .inputs import WrongLogging, WrongReward
+from .inputs import WrongReward
 from .pi_weights import PseudoinverseWeights
 from .results import SlateEstimate
 from .rewards import metric_rewards, slate_rewards

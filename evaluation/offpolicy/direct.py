@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...clickmodels import ClickModel
 from ...data import World, checks
+from ...data.user_warnings import warn_caller
 from ...policies import Policy
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree
@@ -99,11 +99,10 @@ def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) 
         model.check_world(inputs.world)
     model.require("generative")
     if (slate_rewards(reward, inputs.log) != inputs.rewards).any():
-        warnings.warn(
+        warn_caller(
             f"rewards are not {reward!r} of the log, which the click model is asked for: give "
             "reward='clicks', 'satisfied' or a function of (query, ranking)",
             WrongReward,
-            stacklevel=5,
         )
     if reward == "clicks":
         return model.expected_clicks

@@ -61,12 +61,12 @@ def estimate(
         clip : float
             Weights beyond ± this are set to it (not the direct methods): bias for less variance.
         weights : PseudoinverseWeights
-            Made before, for "pi", "wpi" and "dr-pi".
+            Made before, of these very policies, for "pi", "wpi" and "dr-pi".
         delta, reward_bound : float
             For ``bound`` of "pi": its δ (0.05), and what |rewards| never exceed (the larger of 1
             and what is seen).
         direct : "tree", "lasso", a regression with fit and predict, a fitted ClickModel
-            The reward model of "dr-ips" and "dr-pi".
+            The reward model of "dr-ips" and "dr-pi"; default "tree".
         predictions : (n,)
             What a click model given as ``direct`` predicts for the log's rows, if that is known.
         model : ClickModel

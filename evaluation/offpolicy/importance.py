@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data import ClickLog
+from ...data.user_warnings import warn_caller
 from ...policies import Policy
 
 _PAGES_CHECKED = 1000
@@ -79,9 +78,8 @@ def warn_without_overlap(
     never = np.isneginf(logging.log_prob(some, pages))
     if never.any():
         query = int(some[np.flatnonzero(never)[0]])
-        warnings.warn(
+        warn_caller(
             f"the logging policy never shows {int(never.sum())} of {len(some)} pages of the "
             f"target that were looked at (query {query} is the first): their rewards are unknown",
             NoOverlap,
-            stacklevel=5,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,17 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...data import ClickLog, World, checks
 from ...policies import Policy
+from ...policies.propensities import check_logging
 from ..outcomes import weights as impressions
-
-_LOOKED_AT = 1_000  # rows whose propensities are compared to a policy's
 
 
 class WrongReward(UserWarning):
     """An estimate is of something else than was probably meant."""
-
-
-class WrongLogging(UserWarning):
-    """The log's propensities are not those of the policy that should have made it."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,11 @@ def checked_inputs(
         raise ValueError(f"log must be a clickgym.data.ClickLog, not {type(log).__name__}")
     if not log.impressions > 0:
         raise ValueError("log has no impressions to estimate from")
+    if rewards is None or isinstance(rewards, str):
+        raise ValueError(
+            f"rewards must be one number a row, not {rewards!r}; slate_rewards('clicks', log), "
+            "for example, makes them"
+        )
     values = checks.finite(rewards, "rewards", 1)
     checks.same_shape(values, (len(log),), "rewards", "the log")
     if world is not None:
@@ -108,7 +107,7 @@ def checked_inputs(
         if policy is not None:
             _check_policy(name, policy, log, world)
     if logging is not None:
-        _check_propensities(log, logging)
+        check_logging(log, logging)
     asked = np.bincount(log.query) > 0
     places = np.cumsum(asked) - 1
     return Inputs(
@@ -121,7 +120,10 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
     if not isinstance(policy, Policy):
         raise ValueError(f"{name} must be a clickgym.policies.Policy, not {type(policy).__name__}")
     if world is not None:
-        policy.check_world(world)
+        try:
+            policy.check_world(world)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
     if policy.slots != log.slots:
         raise ValueError(f"{name} shows {policy.slots} slots, the log has {log.slots}")
     highest = int(log.query.max())
@@ -137,48 +139,3 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
             f"{name} and the log belong to different worlds: their fingerprints are "
             f"{policy.fingerprint:.12}… and {log.fingerprint:.12}…"
         )
-
-
-def _check_propensities(log: ClickLog, logging: Policy) -> None:
-    if log.log_propensity is None:
-        _check_possible(log, logging)
-    row = other_propensity(log, logging)
-    if row is not None:
-        warnings.warn(
-            f"logging is not who made the log: {differing(log, logging, row, 'logging')}",
-            WrongLogging,
-            stacklevel=4,
-        )
-
-
-def _check_possible(log: ClickLog, logging: Policy) -> None:
-    """Raise where one of the first thousand pages has the propensity zero."""
-    if not logging.has_log_prob:
-        return
-    never = np.isneginf(logging.log_prob(log.query[:_LOOKED_AT], log.ranking[:_LOOKED_AT]))
-    if never.any():
-        row = int(never.argmax())
-        raise ValueError(
-            f"row {row} shows {log.ranking[row].tolist()} for query {log.query[row]}, which the "
-            "logging policy never does: its propensity is zero"
-        )
-
-
-def other_propensity(log: ClickLog, policy: Policy) -> int | None:
-    """Return the first row whose propensity is not the policy's; None where there is none.
-
-    The first thousand rows are looked at, where both are known.
-    """
-    if log.log_propensity is None or not policy.has_log_prob:
-        return None
-    some = slice(0, _LOOKED_AT)
-    own = policy.log_prob(log.query[some], log.ranking[some])
-    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
-    return int(wrong.argmax()) if wrong.any() else None
-
-
-def differing(log: ClickLog, policy: Policy, row: int, name: str) -> str:
-    """Return in words how a row's propensity differs from a policy's."""
-    assert log.log_propensity is not None
-    own = policy.log_prob(log.query[row : row + 1], log.ranking[row : row + 1])[0]
-    return f"row {row} has log-propensity {log.log_propensity[row]:.6g}, {name} {own:.6g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ...data import checks
+from ...data.user_warnings import warn_caller
 from ...policies import Policy, SlateMoments, SlatePseudoinverse, slate_moments
 from ...policies.marginals import SAMPLES
 from .importance import NoOverlap
@@ -126,12 +126,11 @@ class PseudoinverseWeights:
         if outside.any():
             worst = int(self.outside.argmax())
             seen = "the logging policy does" if self.exact else "drawn pages of the logging one do"
-            warnings.warn(
+            warn_caller(
                 f"the target shows what {seen} not, or hardly ever, for {int(outside.sum())} of "
                 f"{len(outside)} queries (most for query {self.queries[worst]}, probability "
                 f"{self.outside[worst]:.2g}): those rewards are unknown",
                 NoOverlap,
-                stacklevel=3,
             )
 
     @property

@@ -21,8 +21,9 @@ class SlateEstimate(Estimate):
         (Σ w)² / Σ w²: how many impressions of the target policy itself would say as much. Direct
         methods weight all impressions alike: it is their number, and says nothing of the reward
         model.
-    largest_weight : float
-        The largest |w|.
+    largest_weight, mean_weight : float
+        The largest |w|; the mean of w, which is 1 but for chance. It is far off where the log is
+        not the logging policy's, and where it hardly ever shows what the target does.
     sigma_squared, rho : float or None
         σ² and ρ of the pseudoinverse estimators (equation 8): the mean of q Γ† q over the log's
         queries, and the largest weight that any page of the logging policy could have.
@@ -35,6 +36,7 @@ class SlateEstimate(Estimate):
 
     effective_sample_size: float
     largest_weight: float
+    mean_weight: float
     sigma_squared: float | None = None
     rho: float | None = None
     bound: float | None = None
@@ -94,12 +96,18 @@ def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:
     return _estimate(0.0, math.inf, f"{method}, nothing known", counts.sum())
 
 
+def without_spread(result: SlateEstimate) -> SlateEstimate:
+    """Return an estimate with an infinite interval: its rewards are alike, so nothing shows."""
+    return _estimate(float(result), math.inf, f"{result.method}, no spread seen", result.n)
+
+
 def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, Any]:
     """Return effective sample size and largest weight, as attributes of an estimate."""
     squares = float(counts @ weights**2)
     size = float(counts @ weights) ** 2 / squares if squares > 0 else 0.0
     largest = float(np.abs(weights[counts > 0]).max())
-    return {"effective_sample_size": size, "largest_weight": largest}
+    mean = float(counts @ weights / counts.sum())
+    return {"effective_sample_size": size, "largest_weight": largest, "mean_weight": mean}
 
 
 def _estimate(

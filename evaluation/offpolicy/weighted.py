@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data import checks
+from ...data.user_warnings import warn_caller
 from ...policies.marginals import SAMPLES
+from ...policies.propensities import WrongLogging, differing, other_propensity
 from .importance import importance_weights, warn_without_overlap
-from .inputs import Inputs, WrongLogging, differing, other_propensity
+from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights
-from .results import SlateEstimate, about_weights, mean_of, nothing_known, ratio_of
+from .results import (
+    SlateEstimate,
+    about_weights,
+    mean_of,
+    nothing_known,
+    ratio_of,
+    without_spread,
+)
 
 
 def on_policy(inputs: Inputs) -> SlateEstimate:
@@ -28,10 +36,9 @@ def _check_own_log(inputs: Inputs) -> None:
     row = None if inputs.target is None else other_propensity(inputs.log, inputs.target)
     if row is not None:
         found = differing(inputs.log, inputs.need_target(), row, "the target")
-        warnings.warn(
+        warn_caller(
             f"the log is not the target's own: {found}; this is the value of whoever made it",
             WrongLogging,
-            stacklevel=4,
         )
 
 
@@ -99,7 +106,7 @@ def pseudoinverse_rows(
     for name in ("logging", "target"):
         given = getattr(inputs, name)
         if given is not None and given is not getattr(made, name):
-            raise ValueError(f"weights were made for another {name} policy")
+            raise ValueError(f"weights were made for another {name} policy than this very one")
     return made, made.of(inputs.log.query, inputs.log.ranking)
 
 
@@ -165,7 +172,22 @@ def _by_weights(
     else:
         extra = drawn_variance(inputs, tables, counts * rewards / counts.sum(), weights, clip)
         result = mean_of(weights * rewards, counts, method, extra)
+    if _no_spread(weights, inputs, weighted):
+        result = without_spread(result)
     return result.saying(**about_weights(weights, counts))
+
+
+def _no_spread(weights: NDArray[np.float64], inputs: Inputs, weighted: bool) -> bool:
+    """Whether an estimate looks certain because the few rows that it rests on are alike.
+
+    All rewards that have a weight are equal (for a plain mean: 0), although rewards do differ.
+    """
+    counted = inputs.counts > 0
+    rewards = inputs.rewards[counted]
+    some = rewards[weights[counted] != 0]
+    if not len(some) or np.ptp(rewards) == 0:
+        return False
+    return bool(np.ptp(some) == 0) if weighted else not some.any()
 
 
 def drawn_variance(

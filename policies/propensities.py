@@ -1,0 +1,65 @@
+"""Whether a log can be, and says that it is, a policy's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data import ClickLog
+from ..data.user_warnings import warn_caller
+from .base import Policy
+
+_LOOKED_AT = 1_000  # rows whose propensities are compared to a policy's
+
+
+class WrongLogging(UserWarning):
+    """The log's propensities are not those of the policy that should have made it."""
+
+
+def check_logging(log: ClickLog, logging: Policy) -> None:
+    """Raise or warn where ``logging`` is not who made the log.
+
+    A page of the first thousand that it never shows is an error where the log has no propensities;
+    propensities that are not its own are warned about.
+    """
+    if not logging.has_log_prob:
+        return
+    if log.log_propensity is None:
+        _check_possible(log, logging)
+        return
+    row = other_propensity(log, logging)
+    if row is not None:
+        warn_caller(
+            f"logging is not who made the log: {differing(log, logging, row, 'logging')}. What "
+            "divides by propensities takes the log's, what looks at slots takes logging's",
+            WrongLogging,
+        )
+
+
+def _check_possible(log: ClickLog, logging: Policy) -> None:
+    never = np.isneginf(logging.log_prob(log.query[:_LOOKED_AT], log.ranking[:_LOOKED_AT]))
+    if never.any():
+        row = int(never.argmax())
+        raise ValueError(
+            f"row {row} shows {log.ranking[row].tolist()} for query {log.query[row]}, which the "
+            "logging policy never does: its propensity is zero"
+        )
+
+
+def other_propensity(log: ClickLog, policy: Policy) -> int | None:
+    """Return the first row whose propensity is not the policy's; None where there is none.
+
+    The first thousand rows are looked at, where both are known.
+    """
+    if log.log_propensity is None or not policy.has_log_prob:
+        return None
+    some = slice(0, _LOOKED_AT)
+    own = policy.log_prob(log.query[some], log.ranking[some])
+    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def differing(log: ClickLog, policy: Policy, row: int, name: str) -> str:
+    """Return in words how a row's propensity differs from a policy's."""
+    assert log.log_propensity is not None
+    own = policy.log_prob(log.query[row : row + 1], log.ranking[row : row + 1])[0]
+    return f"row {row} has log-propensity {log.log_propensity[row]:.6g}, {name} {own:.6g}"
