@@ -47,8 +47,6 @@ def logging_label(logging: str, alpha: float) -> str:
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:
     """Draw errors against sample size on logarithmic axes, a line an estimator."""
-    from matplotlib.ticker import LogFormatterSciNotation
-
     for name in distinct(errors, "estimator", tuple(STYLES))[::-1]:  # weighted forms on top
         part = sorted(where(errors, estimator=name), key=lambda row: row["n"])
         colour, line, mark = STYLES[name]
@@ -62,7 +60,6 @@ def error_curves(axis: Any, errors: Sequence[Row]) -> None:
     labels = [f"{n / 1000:g}k" if n >= 1000 else f"{n}" for n in sizes]
     axis.set_xticks(sizes, labels)
     axis.set_xticks([], minor=True)
-    axis.yaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(2.0, 0.6)))
     axis.tick_params(which="both", labelsize=8)
     axis.grid(alpha=0.25, linewidth=0.5)
 
