@@ -111,11 +111,11 @@ class Policy:
         query = self.checked_query(query)
         ranking = checks.integers(ranking, "ranking", 2).astype(np.int64, copy=False)
         checks.same_shape(ranking, (len(query), self.slots), "ranking", "this policy")
-        checks.rankings(ranking, query, self.shape[0], self._document_limit())
+        checks.rankings(ranking, query, self.shape[0], self.document_limit())
         return query, ranking
 
-    def _document_limit(self) -> int:
-        """Where documents end that pages may show: N."""
+    def document_limit(self) -> int:
+        """Return where documents end that pages may show: N."""
         return self.shape[1]
 
     def check_world(self, world: World) -> None:

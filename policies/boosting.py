@@ -19,7 +19,7 @@ def _lightgbm() -> Any:
 
 
 def known_settings() -> list[str]:
-    """Return the names of LightGBM's settings, but for those that are set here."""
+    """Return the arguments of LightGBM's ``LGBMRegressor``, but for those that are set here."""
     return sorted(set(_lightgbm().LGBMRegressor().get_params()) - {"random_state", "n_jobs"})
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import checks
 from .type_tables import TypeTable
 
-_ROUNDING = 1e-9  # how far moments may be off
+_ROUNDING = 1e-6  # how far given moments may be off
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def _check_moments(slot: NDArray[np.float64], joint: NDArray[np.float64]) -> Non
     total = slot.sum(axis=1)
     if (total > 1.0 + _ROUNDING).any():
         worst = int(total.argmax())
-        raise ValueError(f"single[{worst}] sums to {total[worst]:.6g}, more than 1")
+        raise ValueError(f"single[{worst}] sums to {total[worst]:.9g}, more than 1")
     if np.abs(joint - joint.transpose(2, 3, 0, 1)).max(initial=0.0) > _ROUNDING:
         raise ValueError("pair is not symmetric: pair[j, a, k, b] must be pair[k, b, j, a]")
     own = np.einsum("jajb->jab", joint)

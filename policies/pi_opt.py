@@ -97,7 +97,7 @@ def fit_pi_opt(
         With features. Unjudged documents will do: grades are not used.
     seed : int
     trees
-        LightGBM's settings that differ from ``TREES``.
+        Arguments of LightGBM's ``LGBMRegressor`` that differ from ``TREES``.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
     known = known_settings()
     for name in given:
         if name not in known:
-            raise TypeError(f"boosted trees have no setting {name!r}; LightGBM's are {known}")
+            raise TypeError(f"LGBMRegressor has no argument {name!r}; it takes {', '.join(known)}")
     return TREES | given
 
 

@@ -103,7 +103,6 @@ class SlatePseudoinverse:
         total = np.bincount(places.ravel(), each, slots * (n_docs + 1))
         return self.times(total.reshape(slots, n_docs + 1)[:, 1:] / counts.sum())
 
-
     def _check_shown(self, pages: NDArray[np.int64]) -> None:
         """Raise where a page has a document that the policy never shows in that slot."""
         if not self.moments.exact:

@@ -96,7 +96,8 @@ class Ranker(Policy):
         else:
             super().check_world(world)
 
-    def _document_limit(self) -> int:
+    def document_limit(self) -> int:
+        """Return where documents end that pages may show: nowhere, without N."""
         return int(np.iinfo(np.int64).max) if self._any_n_docs else self.shape[1]
 
     def state(self) -> dict[str, Any]:

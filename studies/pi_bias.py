@@ -137,9 +137,12 @@ def bias_table(rows: list[Row]) -> PlainTable:
     )  # fmt: skip
     for logging, alpha in LOGGINGS:
         for target in distinct(rows, "target", BIAS_TARGETS):
+            own = where(rows, logging=logging, alpha=alpha, target=target)
+            if not own:  # its cell failed
+                continue
             texts = []
             for metric in METRICS:
-                some = where(rows, logging=logging, alpha=alpha, target=target, metric=metric)
+                some = where(own, metric=metric)
                 truth = np.array([row["truth"] for row in some])
                 off = np.array([row["expected"] for row in some]) - truth
                 texts += [f"{truth.mean():.3f}", _said(off.mean(), "+.4f")]

@@ -256,11 +256,25 @@ def test_equal_rewards_of_the_few_pages_that_match_are_no_certainty(name):
     rewards = np.where(weights > 0, level, 1.0 - level)
     got = estimate(name, LOG, rewards, UNIFORM, RANKER)
     assert got == pytest.approx(level)
-    assert (got.low, got.high) == (-np.inf, np.inf)
+    chance = 1.0 - 0.05 ** (1.0 / got.effective_sample_size)
+    assert 0.01 < chance < 0.2
+    low, high = (level - chance, level) if level else (level, chance)
+    assert (got.low, got.high) == (pytest.approx(low), pytest.approx(high))
     assert "no spread seen" in got.method
-    assert got.effective_sample_size > 10
     certain = estimate(name, LOG, np.full(ROWS, level), UNIFORM, RANKER)
     assert certain.high - certain.low == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::clickgym.evaluation.NoOverlap")
+@pytest.mark.parametrize("name", ["ips", "pi", "dm-lasso"])
+def test_a_ranker_that_does_not_say_how_many_candidates_there_are(name):
+    rankings = [[2, 1, 0], [3, 2, 0], [1, -1, -1]]
+    one, other = (Ranker.from_rankings(rankings, number) for number in (None, N))
+    assert one.shape[1] < N
+    found, expected = (
+        estimate(name, LOG, CLICKS, UNIFORM, ranker, WORLD) for ranker in (one, other)
+    )
+    assert found.value == pytest.approx(expected.value)
 
 
 @pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])

@@ -54,6 +54,17 @@ def test_estimates_from_long_logs_come_to_what_is_expected(result):
     assert abs(got - expected) < 3.5 * got.stderr
 
 
+def test_a_policy_whose_cell_failed_is_left_out(result):
+    rows = [
+        {"candidates": 6, "slots": 3, "logging": "tree", "alpha": 1.0, "target": target,
+         "metric": metric, "query": 0, "expected": 0.5, "truth": 0.25}
+        for target in ("tree-body", "oracle") for metric in ("ndcg", "err")
+    ]  # fmt: skip
+    assert list(studies.bias_table(rows).rows) == [
+        "tree-title, α = 1 → tree-body", "tree-title, α = 1 → oracle"
+    ]  # fmt: skip
+
+
 def run(folder, *options):
     return main(["ope", "bias", *options, "--queries", "8", "--jobs", "1", "--out", str(folder)])
 

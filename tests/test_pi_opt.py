@@ -181,14 +181,14 @@ def test_a_reward_a_slate_is_needed(world):
 
 @pytest.mark.parametrize("learn", [policies.fit_supervised, policies.fit_lambdamart])
 def test_a_setting_that_trees_do_not_have_is_an_error(world, learn):
-    with pytest.raises(TypeError, match="no setting 'n_estimatorss'"):
+    with pytest.raises(TypeError, match="no argument 'n_estimatorss'"):
         learn(world, 3, n_estimatorss=3)
 
 
 def test_pi_opt_refuses_settings_that_trees_do_not_have(world):
     logging = policies.Uniform(world, 3)
     log = slates(world, logging, 20)
-    with pytest.raises(TypeError, match="no setting 'leaves'"):
+    with pytest.raises(TypeError, match="no argument 'leaves'"):
         policies.fit_pi_opt(log, np.ones(20), logging, world, leaves=3)
 
 

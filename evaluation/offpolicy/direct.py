@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +49,9 @@ def _check_regression(direct: Any, weighted: bool) -> None:
             f"direct must be {', '.join(map(repr, REGRESSIONS))}, a click model, or have fit and "
             f"predict; {direct!r} has not"
         )
-    if weighted and not has_fit_parameter(direct, "sample_weight"):
+    takes = inspect.signature(direct.fit).parameters.values()
+    passes_on = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in takes)
+    if weighted and not (passes_on or has_fit_parameter(direct, "sample_weight")):
         raise ValueError(
             f"the log's rows have weights, but {type(direct).__name__} takes no sample_weight"
         )

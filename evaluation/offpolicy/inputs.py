@@ -129,10 +129,10 @@ def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None)
     highest = int(log.query.max())
     if highest >= policy.shape[0]:
         raise ValueError(f"{name} knows {policy.shape[0]} queries, the log has query {highest}")
-    highest = int(log.ranking.max())
-    if highest >= policy.shape[1]:
+    highest, limit = int(log.ranking.max()), policy.document_limit()
+    if highest >= limit:
         raise ValueError(
-            f"{name} knows {policy.shape[1]} candidates a query, the log shows document {highest}"
+            f"{name} knows {limit} candidates a query, the log shows document {highest}"
         )
     if None not in (policy.fingerprint, log.fingerprint) and policy.fingerprint != log.fingerprint:
         raise ValueError(

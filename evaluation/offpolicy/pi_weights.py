@@ -40,7 +40,8 @@ class PseudoinverseWeights:
     queries : (q,)
         Distinct, ascending.
     tables : (q, K, N)
-        A solution of Γ x = q_π; NaN where the logging policy never shows a document.
+        A solution of Γ x = q_π, projected onto the range of Γ; NaN where the logging policy never
+        shows a document.
     sigma_squared : (q,)
         q_π Γ† q_π.
     outside : (q,)
@@ -74,8 +75,9 @@ class PseudoinverseWeights:
         self.sigma_squared = np.zeros(len(self.queries))
         self.outside = np.zeros(len(self.queries))
         self._repeats = np.zeros(len(self.queries), dtype=bool)
+        self._never_repeats = np.zeros(len(self.queries), dtype=bool)
         self._halves: NDArray[np.float64] | None = None
-        self.exact = True
+        self.exact, self._logging_exact = True, True
         for place, query in enumerate(self.queries.tolist()):
             self._set_up(place, query, samples, seed)
         self._warn()
@@ -91,6 +93,8 @@ class PseudoinverseWeights:
         beyond = wanted.single[:, self._n_docs :].max(initial=0.0)
         self.outside[place] = max(np.abs(marginals - inside).max(), beyond)
         self._repeats[place] = shown.repeats
+        self._never_repeats[place] = shown.exact and not shown.repeats
+        self._logging_exact &= shown.exact
         self.exact &= shown.exact and wanted.exact
         if shown.exact:
             table = np.where(shown.single > 0, table, np.nan)
@@ -125,7 +129,9 @@ class PseudoinverseWeights:
         outside = ~self.covered
         if outside.any():
             worst = int(self.outside.argmax())
-            seen = "the logging policy does" if self.exact else "drawn pages of the logging one do"
+            seen = "the logging policy does"
+            if not self._logging_exact:
+                seen = "drawn pages of the logging policy do"
             warn_caller(
                 f"the target shows what {seen} not, or hardly ever, for {int(outside.sum())} of "
                 f"{len(outside)} queries (most for query {self.queries[worst]}, probability "
@@ -150,8 +156,8 @@ class PseudoinverseWeights:
             raise ValueError(f"query[{row}] is {asked[row]}, which these weights were not made for")
         weights = self._sums(self._padded, rows, pages)
         wrong = np.isnan(weights)
-        if not self._repeats.all():
-            wrong |= checks.repeated(pages) & ~self._repeats[rows]
+        if self._never_repeats.any():
+            wrong |= checks.repeated(pages) & self._never_repeats[rows]
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(

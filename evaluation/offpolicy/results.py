@@ -22,8 +22,8 @@ class SlateEstimate(Estimate):
         methods weight all impressions alike: it is their number, and says nothing of the reward
         model.
     largest_weight, mean_weight : float
-        The largest |w|; the mean of w, which is 1 but for chance. It is far off where the log is
-        not the logging policy's, and where it hardly ever shows what the target does.
+        The largest |w|; the mean of w, which is 1 but for chance and clipping. It is far off where
+        the log is not the logging policy's, and where it hardly ever shows what the target does.
     sigma_squared, rho : float or None
         σ² and ρ of the pseudoinverse estimators (equation 8): the mean of q Γ† q over the log's
         queries, and the largest weight that any page of the logging policy could have.
@@ -96,13 +96,26 @@ def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:
     return _estimate(0.0, math.inf, f"{method}, nothing known", counts.sum())
 
 
-def without_spread(result: SlateEstimate) -> SlateEstimate:
-    """Return an estimate with an infinite interval: its rewards are alike, so nothing shows."""
-    return _estimate(float(result), math.inf, f"{result.method}, no spread seen", result.n)
+def without_spread(
+    result: SlateEstimate, rewards: NDArray[np.float64], size: float
+) -> SlateEstimate:
+    """Return an estimate whose rewards were all alike, with an interval all the same.
+
+    Of ``size`` effective impressions none had another reward. With a chance of 1 - 0.05^(1/size)
+    for one each, that would happen to one log in twenty; it would then be anything between the
+    lowest and the highest of the log's ``rewards`` (n,).
+    """
+    value, chance = float(result), 1.0 - 0.05 ** (1.0 / size)
+    low = value - chance * max(value - float(rewards.min()), 0.0)
+    high = value + chance * max(float(rewards.max()) - value, 0.0)
+    stderr = max(value - low, high - value) / Z95
+    made = SlateEstimate(value, stderr, low, high, f"{result.method}, no spread seen", result.n)
+    assert isinstance(made, SlateEstimate)
+    return made
 
 
 def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, Any]:
-    """Return effective sample size and largest weight, as attributes of an estimate."""
+    """Return effective sample size, largest and mean weight, as attributes of an estimate."""
     squares = float(counts @ weights**2)
     size = float(counts @ weights) ** 2 / squares if squares > 0 else 0.0
     largest = float(np.abs(weights[counts > 0]).max())

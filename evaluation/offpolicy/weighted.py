@@ -172,15 +172,16 @@ def _by_weights(
     else:
         extra = drawn_variance(inputs, tables, counts * rewards / counts.sum(), weights, clip)
         result = mean_of(weights * rewards, counts, method, extra)
-    if _no_spread(weights, inputs, weighted):
-        result = without_spread(result)
-    return result.saying(**about_weights(weights, counts))
+    about = about_weights(weights, counts)
+    if math.isfinite(result.stderr) and _no_spread(weights, inputs, weighted):
+        result = without_spread(result, rewards[counts > 0], about["effective_sample_size"])
+    return result.saying(**about)
 
 
 def _no_spread(weights: NDArray[np.float64], inputs: Inputs, weighted: bool) -> bool:
-    """Whether an estimate looks certain because the few rows that it rests on are alike.
+    """Whether an estimate looks certain because the rows that it rests on are alike.
 
-    All rewards that have a weight are equal (for a plain mean: 0), although rewards do differ.
+    All rewards that have a weight are equal (for a plain mean: 0), although others differ.
     """
     counted = inputs.counts > 0
     rewards = inputs.rewards[counted]
