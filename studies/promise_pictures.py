@@ -81,6 +81,9 @@ def promise_picture(rows: Sequence[Row]) -> Figure:
     low, high = min(values), max(values)
     margin = 0.25 * (high - low)
     low, high = max(low - margin, -0.05), high + margin
+    deployed = [row["truth"] for row in inside]
+    side = 0.1 * (max(deployed) - min(deployed)) or margin
+    left, right = min(deployed) - side, max(deployed) + side
     for axis, name in zip(axes, names, strict=False):
         axis.plot([low, high], [low, high], color="#8c8c8c", linewidth=1.0, zorder=1)
         part = where(rows, estimator=name)
@@ -96,7 +99,7 @@ def promise_picture(rows: Sequence[Row]) -> Figure:
                     bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8}, zorder=4,
                 )  # fmt: skip
         axis.set_title(ESTIMATE_LABELS[name], fontsize=10)
-        axis.set_xlim(low, high)
+        axis.set_xlim(left, right)
         axis.set_ylim(low, high)
         axis.grid(alpha=0.25, linewidth=0.5)
     for axis in axes[len(names) :]:
