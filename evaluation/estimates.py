@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 Z95 = 1.959963984540054  # quantile of the normal distribution for 95% intervals
 
@@ -37,7 +37,7 @@ class Estimate(float):
         high: float | None = None,
         method: str | None = None,
         n: int = 0,
-    ) -> Estimate:
+    ) -> Self:
         """Make an estimate; the interval follows from the standard error unless it is given."""
         estimate = super().__new__(cls, value)
         estimate.stderr = float(stderr)

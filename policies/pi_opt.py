@@ -22,7 +22,17 @@ TREES: dict[str, Any] = {
 _ROWS = 1 << 18  # rows of slot-action features made at once to predict
 
 
-class SlateLearner:
+class _Learner:
+    """Boosted trees that learned to rank pages of so many slots."""
+
+    def __init__(self, model: Any, slots: int) -> None:
+        self.model, self.slots = model, slots
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
+
+
+class SlateLearner(_Learner):
     """What ``fit_pi_opt`` learned: a score for each document in each slot, from its features.
 
     Attributes
@@ -31,12 +41,6 @@ class SlateLearner:
         LightGBM's regression; the slot is the last feature.
     slots : int
     """
-
-    def __init__(self, model: Any, slots: int) -> None:
-        self.model, self.slots = model, slots
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
 
     def scores(self, world: World) -> NDArray[np.float64]:
         """Return the scores of slot-action pairs, (Q, K, N); -inf = not a candidate."""
@@ -57,14 +61,8 @@ class SlateLearner:
         return policy
 
 
-class DocumentLearner:
+class DocumentLearner(_Learner):
     """A score for each document, the same in all slots: ``fit_supervised``, ``fit_lambdamart``."""
-
-    def __init__(self, model: Any, slots: int) -> None:
-        self.model, self.slots = model, slots
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
 
     def scores(self, world: World) -> NDArray[np.float64]:
         """Return the scores of documents, (Q, N); -inf = not a candidate."""

@@ -109,9 +109,7 @@ def without_spread(
     low = value - chance * max(value - float(rewards.min()), 0.0)
     high = value + chance * max(float(rewards.max()) - value, 0.0)
     stderr = max(value - low, high - value) / Z95
-    made = SlateEstimate(value, stderr, low, high, f"{result.method}, no spread seen", result.n)
-    assert isinstance(made, SlateEstimate)
-    return made
+    return SlateEstimate(value, stderr, low, high, f"{result.method}, no spread seen", result.n)
 
 
 def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, Any]:
@@ -128,6 +126,4 @@ def _estimate(
 ) -> SlateEstimate:
     stderr = math.sqrt(variance)
     half = quantile * stderr
-    made = SlateEstimate(value, stderr, value - half, value + half, method, round(float(n)))
-    assert isinstance(made, SlateEstimate)
-    return made
+    return SlateEstimate(value, stderr, value - half, value + half, method, round(float(n)))
