@@ -35,9 +35,9 @@ class OpeRun:
     """Estimate policies' values from other policies' logs, and learn from slate rewards.
 
     conditions: the slates paper's 40 conditions (figure 2). bias: what PI comes to with endless
-    logs, by enumeration. learning: PI-OPT beside SUP and
-    LambdaMART (table 1). sessions: metrics of whole sessions (figure 1). promises: what is
-    estimated for policies that were optimised inside click models, and what they earn.
+    logs, by enumeration. learning: PI-OPT beside SUP and LambdaMART (table 1). sessions: metrics
+    of whole sessions (figure 1). promises: what is estimated for policies that were optimised
+    inside click models, and what they earn.
     """
 
     study: str = option("conditions", "what to run", positional=True, choices=STUDIES)

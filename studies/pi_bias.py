@@ -160,12 +160,10 @@ def bias_picture(rows: list[Row]) -> Figure:
 
     A panel for nDCG with all logging policies, where there is none, and one a policy for ERR.
     """
-    panels: list[tuple[str, list[Row]]] = [
-        (f"{LABELS[metric]}, {logging_label(logging, alpha)}",
-         where(rows, metric=metric, logging=logging, alpha=alpha))
-        for metric in METRICS if metric != "ndcg" for logging, alpha in LOGGINGS
-    ]  # fmt: skip
-    panels.insert(0, (f"{LABELS['ndcg']}, any of them", where(rows, metric="ndcg")))
+    panels = [(f"{LABELS['ndcg']}, any of them", where(rows, metric="ndcg"))]
+    for logging, alpha in LOGGINGS:
+        part = where(rows, metric="err", logging=logging, alpha=alpha)
+        panels.append((f"{LABELS['err']}, {logging_label(logging, alpha)}", part))
     figure = new_figure(9.6, 5.8)
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
     for axis, (label, part) in zip(axes.ravel(), panels, strict=True):
