@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .bandits.cascading import CascadeKLUCB, CascadeUCB1
+from .bandits.epsilon_greedy import EpsilonGreedy
 from .base import Agent, agent_class, names, register
-from .cascade import CascadeKLUCB, CascadeUCB1
-from .deployed import deployed_policy
-from .epsilon_greedy import EpsilonGreedy
 from .policy_gradient import PolicyGradient
-from .sb3_scores import PPOAgent, SACAgent
-from .sb3_slots import DQNAgent, MaskablePPOAgent
-from .slot_policy import SlotPolicy
+from .sb3.deployed import deployed_policy
+from .sb3.score_agents import PPOAgent, SACAgent
+from .sb3.slot_agents import DQNAgent, MaskablePPOAgent
+from .sb3.slot_policy import SlotPolicy
 from .task import Task
 from .training import TrainingRun, train
 from .watch import CurseWatch, Measurement
 
 if TYPE_CHECKING:
     from ..envs import RankingVectorEnv
-    from .sb3_callback import CurseCallback
-    from .stable_baselines import StableBaselinesVecEnv
+    from .sb3.callback import CurseCallback
+    from .sb3.vec_env import StableBaselinesVecEnv
 
 
 def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
@@ -27,7 +27,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
 
     Needs ``pip install 'clickgym[agents]'``.
     """
-    from .stable_baselines import StableBaselinesVecEnv
+    from .sb3.vec_env import StableBaselinesVecEnv
 
     return StableBaselinesVecEnv(env)
 
@@ -35,7 +35,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
 def __getattr__(name: str) -> Any:
     """Import what subclasses Stable-Baselines3 only when it is asked for."""
     if name == "CurseCallback":
-        from .sb3_callback import CurseCallback
+        from .sb3.callback import CurseCallback
 
         return CurseCallback
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

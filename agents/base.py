@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from ..data import checks
-from ..data.registry import registering
+from ..common import checks
+from ..common.registry import registering
 from ..policies import Policy
 from .task import Task
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..clickmodels import ClickModel, NotCapable
-from ..data.arrays import load_arrays, save_arrays
+from ..common.storage import load_arrays, save_arrays
 from .base import Agent
 from .watch import Measurement
 

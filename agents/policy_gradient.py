@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import checks
-from ..data.ordering import order_by_keys
+from ..common import checks
+from ..common.ordering import order_by_keys
 from ..policies import Policy, Ranker
-from .bandit import Bandit
+from .bandits.bandit import Bandit
 from .base import register
 from .scorers import Scorer, Table
 from .task import Task

@@ -8,7 +8,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import World
-from .adam import Adam
+
+
+class Adam:
+    """Moments and step counts of an array, row by row.
+
+    Rows without a gradient in a step are left as they are, so a rare query's moments do not fade
+    while other queries are asked.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array; the first axis is the rows'.
+    decay : (float, float)
+        Of the first and the second moment.
+    """
+
+    def __init__(self, shape: tuple[int, ...], decay: tuple[float, float] = (0.9, 0.999)) -> None:
+        self.first, self.second = np.zeros(shape), np.zeros(shape)
+        self.steps = np.zeros(shape[0])
+        self.decay = decay
+
+    def step(
+        self, gradient: NDArray[np.float64], rows: NDArray[np.int64] | slice = slice(None)
+    ) -> NDArray[np.float64]:
+        """Return how far to go for ``gradient``, the ``rows`` (each once) of the array's shape."""
+        slow, slower = self.decay
+        self.steps[rows] += 1
+        first = slow * self.first[rows] + (1 - slow) * gradient
+        second = slower * self.second[rows] + (1 - slower) * gradient**2
+        self.first[rows], self.second[rows] = first, second
+        steps = self.steps[rows].reshape(-1, *(1,) * (gradient.ndim - 1))
+        spread = np.sqrt(second / (1 - slower**steps))
+        return first / (1 - slow**steps) / (spread + 1e-8)
+
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """Return moments and step counts."""
+        moments = {"first": self.first, "second": self.second, "steps": self.steps}
+        return {name: array.copy() for name, array in moments.items()}
+
+    def restore(self, state: dict[str, NDArray[np.float64]]) -> None:
+        """Take over a ``state``."""
+        self.first, self.second = state["first"].copy(), state["second"].copy()
+        self.steps = state["steps"].copy()
 
 
 class Scorer(Protocol):
@@ -59,3 +101,6 @@ class Table:
         """Take over a ``state``."""
         self.values = state["values"].copy()
         self.adam.restore(state["adam"])
+
+
+_SHORTEST = 0.005  # the share of the newest weights in their average, after many steps

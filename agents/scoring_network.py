@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..data import World
-from .adam import Adam
+from .scorers import Adam
 
 _SHORTEST = 0.005  # the share of the newest weights in their average, after many steps
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..clickmodels import ClickModel
-from ..data import checks
-from ..data.progress import progress
+from ..common import checks
+from ..common.progress import progress
 from ..policies import Policy
 from .base import Agent, agent_class
 from .checkpoints import load_checkpoint, save_checkpoint

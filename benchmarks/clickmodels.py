@@ -41,9 +41,9 @@ from rich.table import Table
 
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels.base import CONDITIONAL
-from clickgym.data.files import replaced
-from clickgym.data.progress import progress
-from clickgym.evaluation.pictures import BEST, MAX_REWARD, RANDOM, new_figure, save_figure
+from clickgym.common.progress import progress
+from clickgym.common.storage import replaced
+from clickgym.evaluation.reporting.figures import BEST, MAX_REWARD, RANDOM, new_figure, save_figure
 
 REQUIREMENTS = ("clax-models==0.1.1", "jax==0.7.2", "torch==2.13.0")
 VENV = Path(__file__).resolve().parent.parent / ".venv-clax"

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels.cells import cell_numbers, latest_cells, rank_cells
+from clickgym.clickmodels.tablefit.cells import cell_numbers, latest_cells, rank_cells
 
 IMPRESSIONS, TEST_PAGES = 1_000_000, 50_000
 

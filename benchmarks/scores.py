@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clickgym import clickmodels, data, envs, policies
-from clickgym.clickmodels.ncm_tree import PrefixTree
+from clickgym.clickmodels.ncm.tree import PrefixTree
 
 BATCH, ROUNDS, SLOTS = 8192, 5, 10
 BARS = {

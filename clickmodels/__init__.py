@@ -14,14 +14,12 @@ from .dctr import DCTR
 from .drctr import DRCTR
 from .ensemble import Ensemble
 from .fitting import bootstrap_weights, fit, member_seed, names
-from .ncm import NCM
+from .ncm.model import NCM
 from .pbm import PBM
-from .ranktopobs import RankTopObs
+from .popularity import RankTopObs, TopPop, TopPopObs
 from .rctr import RCTR
 from .registry import register, registered
 from .sdbn import SDBN
-from .toppop import TopPop
-from .toppopobs import TopPopObs
 from .ubm import UBM
 from .users import true_user, user_names
 

@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .base import PREFIX_SLOTS, ClickModel
-from .cells import prefix_clicks
-from .examined import Examination, LinearExamination
-from .examined_model import Floats
-from .pair_cells import PairCellFold
-from .prefix import PrefixModel, check_slots
+from .reading.prefixes import PrefixModel, check_slots
 from .registry import register
+from .tablefit.cells import prefix_clicks
+from .tablefit.examined_fit import Examination, LinearExamination
+from .tablefit.examined_strategy import Floats
+from .tablefit.pair_counts import PairCellFold
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("ARM")
@@ -54,7 +55,7 @@ class ARM(PrefixModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .prefix_networks import ARMNetwork
+        from .networks.prefix_networks import ARMNetwork
 
         check_slots(slots, cls.name)
         return ARMNetwork(world, slots, embedding, hidden)

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .arm import design
 from .base import CONDITIONAL, RANK, ClickModel
-from .cells import Cells, SlotCells
-from .examined import Examination, LinearExamination
-from .examined_model import ExaminedModel, Floats
-from .pair_cells import PairCellFold
-from .prefix import check_slots
+from .reading.prefixes import check_slots
 from .registry import register
+from .tablefit.cells import Cells, SlotCells
+from .tablefit.examined_fit import Examination, LinearExamination
+from .tablefit.examined_strategy import ExaminedModel, Floats
+from .tablefit.pair_counts import PairCellFold
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("ARM-NC")
@@ -68,7 +69,7 @@ class ARMNC(ExaminedModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .prefix_networks import ARMNCNetwork
+        from .networks.prefix_networks import ARMNCNetwork
 
         return ARMNCNetwork(world, slots, embedding, hidden)
 

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import ClickLog, World, checks
-from ..data.arrays import load_arrays, save_arrays
-from ..data.uniforms import Uniforms
+from ..common import checks
+from ..common.random import Uniforms
+from ..common.storage import load_arrays, save_arrays
+from ..data import ClickLog, World
 from . import registry
 
 RANK, CONDITIONAL, GENERATIVE = "rank", "conditional", "generative"

@@ -8,14 +8,14 @@ from scipy.special import expit
 
 from ..data import World
 from .base import ClickModel
-from .examined import Examination
-from .examined_model import Floats
-from .pair_cells import PairCellFold
-from .prefix import PrefixModel, check_slots
+from .reading.prefixes import PrefixModel, check_slots
 from .registry import register
+from .tablefit.examined_fit import Examination
+from .tablefit.examined_strategy import Floats
+from .tablefit.pair_counts import PairCellFold
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 _HIDDEN = 32
 
@@ -39,8 +39,8 @@ class CACMMinus(PrefixModel):
 
     @classmethod
     def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
-        from .prefix_networks import GRUExamination
-        from .training import seeded
+        from .networks.prefix_networks import GRUExamination
+        from .networks.training import seeded
 
         with seeded(seed):
             return GRUExamination(fold.slots, _HIDDEN, fold.cells)
@@ -53,7 +53,7 @@ class CACMMinus(PrefixModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .prefix_networks import CACMMinusNetwork
+        from .networks.prefix_networks import CACMMinusNetwork
 
         check_slots(slots, cls.name)
         return CACMMinusNetwork(world, slots, embedding, hidden)

@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .base import ClickModel
-from .chain import ChainModel
-from .chain_fit import ChainFold, FittedChain
-from .continuation import ByRelevance
+from .reading.attractiveness import Table
+from .reading.cascade import ChainModel
 from .registry import register
-from .tables import Table
+from .tablefit.cascade_fit import ChainFold, FittedChain
+from .tablefit.continuation import ByRelevance
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class CCM(ChainModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .chain_networks import CCMNetwork
+        from .networks.cascade_networks import CCMNetwork
 
         return CCMNetwork(world, embedding, hidden)
 

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from ..data import ClickLog, World
 from .base import ClickModel
-from .chain_fit import ChainFold, FittedChain
-from .continuation import Satisfying
 from .dbn import DBN
 from .registry import register
+from .tablefit.cascade_fit import ChainFold, FittedChain
+from .tablefit.continuation import Satisfying
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("CM")
@@ -67,7 +67,7 @@ class CM(DBN):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .chain_networks import CMNetwork
+        from .networks.cascade_networks import CMNetwork
 
         return CMNetwork(world, embedding, hidden)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import checks
-from ..data.uniforms import Uniforms
-from .attractiveness import AttractivenessModel
+from ..common import checks
+from ..common.random import Uniforms
 from .base import log_of_outcomes
-from .browsing import Browsing
+from .reading.attractiveness import AttractivenessModel
+from .reading.browsing import Browsing
 from .registry import register
 
 TOP_DOWN, BOTTOM_UP, NO_LOOK = 0, 1, 2

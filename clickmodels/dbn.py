@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import World, checks
-from ..data.uniforms import Uniforms
+from ..common import checks
+from ..common.random import Uniforms
+from ..data import World
 from .base import ClickModel
-from .chain import ChainModel
-from .chain_fit import ChainFold, FittedChain
-from .continuation import Satisfying
+from .reading.attractiveness import Table
+from .reading.cascade import ChainModel
 from .registry import register
-from .structural import pair_table
-from .tables import Table
+from .tablefit.cascade_fit import ChainFold, FittedChain
+from .tablefit.continuation import Satisfying
+from .tablefit.strategy import pair_table
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("DBN")
@@ -78,7 +79,7 @@ class DBN(ChainModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .chain_networks import DBNNetwork
+        from .networks.cascade_networks import DBNNetwork
 
         return DBNNetwork(world, embedding, hidden)
 

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .base import ClickModel
-from .chain import ChainModel
-from .chain_fit import ChainFold, FittedChain
-from .continuation import ByRank
+from .reading.cascade import ChainModel
 from .registry import register
+from .tablefit.cascade_fit import ChainFold, FittedChain
+from .tablefit.continuation import ByRank
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +66,7 @@ class DCM(ChainModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .chain_networks import DCMNetwork
+        from .networks.cascade_networks import DCMNetwork
 
         return DCMNetwork(world, slots, embedding, hidden)
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..common.random import Uniforms
 from ..data import ClickLog, World
-from ..data.uniforms import Uniforms
-from .counting import (
+from .reading.attractiveness import Table
+from .reading.independent import IndependentModel
+from .registry import register
+from .tablefit.counting import (
     check_log,
     checked_counts,
     checked_smoothing,
@@ -17,9 +20,6 @@ from .counting import (
     rate,
     smoothed_rate,
 )
-from .independent import IndependentModel
-from .registry import register
-from .tables import Table
 
 
 @register("dCTR")

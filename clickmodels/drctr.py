@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import ClickLog, World, checks
-from .counting import (
+from ..common import checks
+from ..data import ClickLog, World
+from .reading.independent import IndependentModel
+from .registry import register
+from .tablefit.counting import (
     Counts,
     check_log,
     checked_counts,
@@ -18,8 +21,6 @@ from .counting import (
     rate,
     smoothed_rate,
 )
-from .independent import IndependentModel
-from .registry import register
 
 
 @register("drCTR")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from ..data.uniforms import Uniforms
+from ..common.random import Uniforms
 from . import registry
 from .base import GENERATIVE, ClickModel, log_of_outcomes
 

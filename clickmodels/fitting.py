@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from ..data import ClickLog, World, checks
+from ..common import checks
+from ..data import ClickLog, World
 from .base import ClickModel
-from .counting import check_log
 from .ensemble import Ensemble
 from .registry import registered, registered_class
+from .tablefit.counting import check_log
 
 _POISSON = poisson.cdf(np.arange(20), 1.0)  # beyond, a double has no room
 

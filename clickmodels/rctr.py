@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import ClickLog, World, checks
-from .counting import check_log, count_by_rank, rank_rate
-from .independent import IndependentModel
+from ..common import checks
+from ..data import ClickLog, World
+from .reading.independent import IndependentModel
 from .registry import register
+from .tablefit.counting import check_log, count_by_rank, rank_rate
 
 
 @register("rCTR")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from ..data.registry import registering, same_class
+from ..common.registry import registering, same_class
 
 if TYPE_CHECKING:
     from .base import ClickModel

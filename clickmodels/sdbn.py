@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from ..data import World
 from .base import ClickModel
-from .continuation import Satisfying
 from .dbn import DBN
 from .registry import register
+from .tablefit.continuation import Satisfying
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("SDBN")
@@ -48,7 +48,7 @@ class SDBN(DBN):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .chain_networks import SDBNNetwork
+        from .networks.cascade_networks import SDBNNetwork
 
         return SDBNNetwork(world, embedding, hidden)
 

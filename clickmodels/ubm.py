@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from ..data import World, checks
-from ..data.uniforms import Uniforms
+from ..common import checks
+from ..common.random import Uniforms
+from ..data import World
 from .base import ClickModel, zero_after_impossible
-from .cells import Cells, latest_cells
-from .examined import Examination
-from .examined_model import ExaminedModel, Floats
-from .pair_cells import PairCellFold
 from .registry import register
+from .tablefit.cells import Cells, latest_cells
+from .tablefit.examined_fit import Examination
+from .tablefit.examined_strategy import ExaminedModel, Floats
+from .tablefit.pair_counts import PairCellFold
 
 if TYPE_CHECKING:
-    from .networks import Network
+    from .networks.network import Network
 
 
 @register("UBM")
@@ -64,7 +65,7 @@ class UBM(ExaminedModel):
 
     @classmethod
     def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks import UBMNetwork
+        from .networks.network import UBMNetwork
 
         return UBMNetwork(world, slots, embedding, hidden)
 

@@ -1,11 +1,10 @@
 """Worlds and click logs."""
 
-from .embedded import embedded_world
-from .letor import load_letor
 from .log import ClickLog
-from .pyclick import read_pyclick
-from .sessions import read_sessions
-from .synthetic import synthetic_world
+from .readers.letor import load_letor
+from .readers.pyclick import read_pyclick
+from .readers.sessions import read_sessions
+from .synthetic import embedded_world, synthetic_world
 from .world import World
 
 __all__ = [

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from . import checks
-from .files import replaced
-from .folding import fold_rows, gathered
+from ..common import checks
+from ..common.grouping import fold_rows, gathered
+from ..common.storage import replaced
 
 if TYPE_CHECKING:
     from .world import World

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from . import checks
+from ..common import checks
 from .candidates import draw_stratified, power_law
 from .world import World
 
@@ -241,3 +242,9 @@ def _view(factor: Floats, correlation: float, rng: Generator) -> Floats:
     """Return standard normals (n,) with the given correlation to a factor (n,)."""
     noise = rng.standard_normal(factor.shape, dtype=np.float32)
     return np.float32(correlation) * factor + np.float32(np.sqrt(1 - correlation**2)) * noise
+
+
+@lru_cache(maxsize=2)
+def embedded_world(n_docs: int | None = 30) -> World:
+    """Return the synthetic world of seed 0 with ``n_docs`` candidates a query, made once."""
+    return synthetic_world(n_docs=n_docs, seed=0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import checks
+from ..common import checks
 
 if TYPE_CHECKING:
     from .log import ClickLog

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
-from ..data import ClickLog, World, checks
-from ..data.progress import progress
-from ..data.uniforms import AliasTable
+from ..common import checks
+from ..common.progress import progress
+from ..common.random import AliasTable
+from ..data import ClickLog, World
 from ..policies import Policy
 
 CHUNK = 4096  # rows at a time: what a core's cache holds

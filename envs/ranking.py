@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
+from ..common.random import Uniforms
 from ..data import World
-from ..data.uniforms import Uniforms
 from .rendering import page_image, page_text
 from .settings import Settings
 from .validity import next_unused, repaired, wrong_slots

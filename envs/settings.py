@@ -12,9 +12,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, true_user
-from ..data import World, checks, embedded_world
-from ..data.uniforms import AliasTable
-from ..evaluation.ndcg import discount, ideal_dcg
+from ..common import checks
+from ..common.random import AliasTable
+from ..data import World, embedded_world
+from ..evaluation.metrics.ndcg import discount, ideal_dcg
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
 REWARDS = ("clicks", "expected_clicks", "ndcg")

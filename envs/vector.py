@@ -12,8 +12,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
-from ..data import World, checks
-from ..data.ordering import order_by_scores
+from ..common import checks
+from ..common.ordering import order_by_scores
+from ..data import World
 from .rendering import page_image, page_text
 from .settings import Settings
 from .spaces import Rankings

@@ -1,12 +1,15 @@
 """Metrics, values of policies, off-policy estimates, the optimiser's curse, intervals, tables."""
 
 from ..policies import slate_marginals
-from .auroc import Auroc, auroc
-from .bootstrap import bootstrap, perplexity_interval
 from .curse import CurseReport, best_policy, curse
 from .estimates import Estimate
-from .ndcg import ndcg
-from .normalised import normalised_perplexity
+from .metrics.auroc import Auroc, auroc
+from .metrics.bootstrap import bootstrap, perplexity_interval
+from .metrics.ndcg import ndcg
+from .metrics.normalised import normalised_perplexity
+from .metrics.outcomes import ImpossibleOutcome
+from .metrics.perplexity import Perplexity, log_likelihood, perplexity
+from .metrics.recall import recall
 from .offpolicy import (
     NoOverlap,
     PseudoinverseWeights,
@@ -19,11 +22,8 @@ from .offpolicy import (
     metric_rewards,
     slate_rewards,
 )
-from .outcomes import ImpossibleOutcome
-from .perplexity import Perplexity, log_likelihood, perplexity
-from .recall import recall
+from .reporting.tables import Metric, ResultTable
 from .statistics import Interval, interval, marks, welch
-from .tables import Metric, ResultTable
 from .values import value
 
 __all__ = [

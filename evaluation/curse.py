@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, NotExact
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from ..policies import Policy, Ranker, max_reward, top_down
 from .estimates import Estimate
-from .pages import ShownPages
-from .values import SAMPLES, pages_and_scores
+from .values import SAMPLES, ShownPages, pages_and_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ class CurseReport:
 
     def to_frame(self, per_query: bool = False) -> DataFrame:
         """Return a pandas frame: a row a quantity, or a row a query."""
-        from .frames import frame
+        from .reporting.records import frame
 
         if per_query:
             return frame({
@@ -111,7 +111,7 @@ class CurseReport:
 
         With ``path`` the picture is saved there too.
         """
-        from .curse_plot import plot_report
+        from .reporting.curse_plot import plot_report
 
         return plot_report(self, path)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from ..data import checks
+from ..common import checks
 
 BOLD, EQUAL, DAGGER = "bold", "=", "†"
 

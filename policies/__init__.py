@@ -1,18 +1,18 @@
 """Policies: distributions over rankings, given a query."""
 
 from .base import Policy, register
-from .group_rankers import feature_group
-from .marginals import slate_marginals, slate_moments
+from .cached import Remembering
 from .mixture import Mixture, epsilon_uniform
-from .moments import SlateMoments
-from .optimised import max_reward, top_down
-from .pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
+from .optimise.max_reward import max_reward, top_down
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
-from .pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 from .ranker import Found, Ranker
-from .rankers import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
-from .remembering import Remembering
+from .rankers.groups import feature_group
+from .rankers.named import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
+from .rankers.pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
+from .slates.marginals import slate_marginals, slate_moments
+from .slates.moments import SlateMoments
+from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
     "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "Remembering",

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import World, checks
-from ..data.arrays import load_arrays, save_arrays
-from ..data.registry import registering, same_class
+from ..common import checks
+from ..common.registry import registering, same_class
+from ..common.storage import load_arrays, save_arrays
+from ..data import World
 
 _CLASSES: dict[str, type[Policy]] = {}
 Class = TypeVar("Class", bound="type[Policy]")

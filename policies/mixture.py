@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .base import Policy, described, made, register
 from .plackett_luce import Uniform
 

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import World, checks
-from ..data.ordering import order_by_keys
-from . import count_states
+from ..common import checks
+from ..common.ordering import order_by_keys
+from ..data import World
 from .base import Policy, candidate_scores, register
-from .moments import SlateMoments
-from .type_tables import TypeTable, UniformTable
+from .slates import draws
+from .slates.moments import SlateMoments
+from .slates.types import TypeTable, UniformTable
 
 _CHUNK = 8192  # pages whose probabilities are worked out at a time, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
@@ -186,7 +187,7 @@ class PlackettLuce(Policy):
         """Return the exact moments of one query's pages; None where they would take too long.
 
         Documents of equal weight are of one type; the cost grows with the number of ways to draw
-        types (``count_states.work``). Queries with the same weights share the work.
+        types (``draws.work``). Queries with the same weights share the work.
         """
         candidates = np.flatnonzero(self.weights[query] > 0)
         logs, labels, counts = np.unique(
@@ -197,7 +198,7 @@ class PlackettLuce(Policy):
         if len(logs) <= 1:
             return SlateMoments(types, _uniform_table(len(candidates), self.slots))
         ways = tuple(counts.tolist())
-        if count_states.work(ways, min(self.slots, len(candidates))) > count_states.MOST_WORK:
+        if draws.work(ways, min(self.slots, len(candidates))) > draws.MOST_WORK:
             return None
         return SlateMoments(types, _type_table(ways, tuple(logs.tolist()), self.slots))
 
@@ -212,7 +213,7 @@ def _uniform_table(count: int, slots: int) -> TypeTable:
 @lru_cache(maxsize=32)
 def _type_table(counts: tuple[int, ...], logs: tuple[float, ...], slots: int) -> TypeTable:
     filled = min(slots, sum(counts))
-    slot, joint = count_states.draw_moments(counts, logs, filled)
+    slot, joint = draws.draw_moments(counts, logs, filled)
     empty = (0, slots - filled)
     slot = np.pad(slot, (empty, (0, 0)))
     return TypeTable(np.array(counts), slot, np.pad(joint, (empty, (0, 0)) * 2))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import checks
+from ..common import checks
 from .base import Policy, register
-from .moments import SlateMoments
-from .type_tables import ProductTable
+from .slates.moments import SlateMoments
+from .slates.types import ProductTable
 
 
 @register("Product")

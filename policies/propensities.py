@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..common.runtime import warn_caller
 from ..data import ClickLog
-from ..data.user_warnings import warn_caller
 from .base import Policy
 
 _LOOKED_AT = 1_000  # rows whose propensities are compared to a policy's

@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import World, checks
+from ..common import checks
+from ..data import World
 from .base import Policy, candidate_scores, register
-from .moments import SlateMoments
-from .type_tables import TypeTable
+from .slates.moments import SlateMoments
+from .slates.types import TypeTable
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import studies
-from clickgym.data.files import replaced
-from clickgym.evaluation.pictures import save_figure
+from clickgym.common.storage import replaced
+from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, tell_if_replaced
 

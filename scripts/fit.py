@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from clickgym import clickmodels, data, evaluation, studies
-from clickgym.data.files import replaced
+from clickgym.common.storage import replaced
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._inputs import real_logs, saved_log, world_from
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import studies
-from clickgym.data.files import replaced
-from clickgym.evaluation.pictures import save_figure
+from clickgym.common.storage import replaced
+from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import require_writable, tell_if_replaced
 

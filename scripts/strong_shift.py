@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import clickmodels, studies
-from clickgym.data.files import replaced
+from clickgym.common.storage import replaced
 from clickgym.scripts._arguments import option, parse
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import agents, clickmodels, studies
-from clickgym.data import checks
-from clickgym.data.files import replaced
-from clickgym.evaluation.pictures import save_figure
+from clickgym.common import checks
+from clickgym.common.storage import replaced
+from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, environment, user_named
-from clickgym.studies.fitted import FitCell, fit_model
-from clickgym.studies.modules import import_modules
+from clickgym.studies.engine.artefacts import FitCell, fit_model
+from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.setting import require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"

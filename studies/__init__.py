@@ -1,16 +1,38 @@
 """The papers' experiments."""
 
-from .compare import CompareCell, compare, compare_cell
-from .compare_pictures import compare_table, heat_map, parting, run_picture, training_curves
-from .curse_picture import curse_picture, curse_table
-from .curse_study import CURSE_MODELS, CurseCell, curse_cell, curse_study
-from .errors import CONDITION, normalised, root_mean_squares, wins
-from .grid import run_grid
-from .judging import Judged, judge, judge_log, paper_tables
-from .ledger import ledger
-from .log_report import write_log_report
-from .ope_pictures import all_conditions, errors_table, figure_2, wins_table
-from .ope_presets import (
+from .compare.comparison import CompareCell, compare, compare_cell
+from .compare.comparison_pictures import (
+    compare_table,
+    heat_map,
+    parting,
+    run_picture,
+    training_curves,
+)
+from .curse.curse_pictures import curse_picture, curse_table
+from .curse.curse_study import CURSE_MODELS, CurseCell, curse_cell, curse_study
+from .engine.artefacts import LogCell
+from .engine.grid import run_grid
+from .engine.rows import load_rows, save_rows
+from .promises.promise_pictures import promise_picture, promise_table
+from .promises.promise_study import PROMISE_WORLD, promises
+from .robustness.judging import Judged, judge, judge_log, paper_tables, write_log_report
+from .robustness.ledger import ledger
+from .robustness.presets import PRESETS, SHIFT_MODELS
+from .robustness.protocol import Protocol, protocol
+from .robustness.protocol_cells import ORACLE, ProtocolCell, protocol_cell
+from .robustness.protocol_report import write_report
+from .robustness.shipped import shipped_rows
+from .robustness.spider import spider
+from .robustness.strong_shift import shift_of, shift_table, strong_shift
+from .setting import WorldSetting
+from .slates.errors import CONDITION, normalised, root_mean_squares, wins
+from .slates.forty_conditions import Ope, ope
+from .slates.learning import learning_study, learning_table
+from .slates.pi_bias import bias_picture, bias_study, bias_table
+from .slates.session_model import Sessions, sample_sessions
+from .slates.session_study import figure_1, session_study, session_tables
+from .slates.slate_pictures import all_conditions, errors_table, figure_2, wins_table
+from .slates.slate_presets import (
     BIAS_PRESETS,
     LEARNING_PRESETS,
     OPE_PRESETS,
@@ -19,23 +41,6 @@ from .ope_presets import (
     SESSION_PRESETS,
     preset_of,
 )
-from .ope_study import Ope, ope
-from .pi_bias import bias_picture, bias_study, bias_table
-from .pi_opt_study import learning_study, learning_table
-from .presets import PRESETS, SHIFT_MODELS
-from .promise_pictures import promise_picture, promise_table
-from .promises import PROMISE_WORLD, promises
-from .protocol import ORACLE, ProtocolCell, protocol_cell
-from .protocol_report import write_report
-from .protocol_study import Protocol, protocol
-from .rows import load_rows, save_rows
-from .session_study import figure_1, session_study, session_tables
-from .sessions import Sessions, sample_sessions
-from .setting import WorldSetting
-from .shared_logs import LogCell
-from .shipped import shipped_rows
-from .spider import spider
-from .strong_shift import shift_of, shift_table, strong_shift
 
 __all__ = [
     "BIAS_PRESETS", "CONDITION", "CURSE_MODELS", "LEARNING_PRESETS", "OPE_PRESETS", "ORACLE",

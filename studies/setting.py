@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .. import clickmodels, data, envs, policies
 from ..clickmodels.registry import registered_class
-from ..data import checks
-from ..policies.rankers import TEMPERATURES
+from ..common import checks
+from ..policies.rankers.named import TEMPERATURES
 
 SPLIT = (0.8, 0.1, 0.1)
 

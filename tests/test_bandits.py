@@ -13,7 +13,7 @@ from conftest import SLOTS, small_world
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 from clickgym.agents import Task
-from clickgym.agents.cascade import kl_upper_bound
+from clickgym.agents.bandits.cascading import kl_upper_bound
 from clickgym.agents.policy_gradient import log_prob_gradient
 
 TABULAR = ("CascadeUCB1", "CascadeKL-UCB")

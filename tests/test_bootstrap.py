@@ -11,7 +11,7 @@ from scipy import stats
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import bootstrap, perplexity_interval
-from clickgym.evaluation.bootstrap import resampled
+from clickgym.evaluation.metrics.bootstrap import resampled
 
 MODELS = random_models()
 WORLDS = {"full": small_world(), "short": small_world(short=True)}

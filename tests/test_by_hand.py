@@ -10,10 +10,10 @@ import torch
 from conftest import small_world
 from test_training import every_network, network_of, simulated, tensors
 
-from clickgym.clickmodels.by_hand import ByHand, can_train
-from clickgym.clickmodels.lazy_embedding import LazyEmbedding
-from clickgym.clickmodels.networks import PBMNetwork
-from clickgym.clickmodels.training import TrainingSettings, _ByTorch, train
+from clickgym.clickmodels.networks.embeddings import LazyEmbedding
+from clickgym.clickmodels.networks.network import PBMNetwork
+from clickgym.clickmodels.networks.numpy import ByHand, can_train
+from clickgym.clickmodels.networks.training import TrainingSettings, _ByTorch, train
 from clickgym.data import ClickLog
 
 

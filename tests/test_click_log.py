@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import random_models, small_world
 
-from clickgym.data import ClickLog, folding
+from clickgym.common import grouping as folding
+from clickgym.common.grouping import fold_rows, group_rows
+from clickgym.data import ClickLog
 from clickgym.data import log as log_module
-from clickgym.data.folding import fold_rows, group_rows
 
 COLUMNS = ("query", "ranking", "clicks", "log_propensity", "weight")
 

@@ -18,9 +18,9 @@ from scipy.stats import chisquare
 
 from clickgym import clickmodels, policies
 from clickgym.clickmodels import ClickModel, NotCapable, NotExact, registry
+from clickgym.common.random import Uniforms
+from clickgym.common.storage import save_arrays
 from clickgym.data import World
-from clickgym.data.arrays import save_arrays
-from clickgym.data.uniforms import Uniforms
 from clickgym.envs import collect
 
 K = 4
@@ -767,7 +767,7 @@ def test_a_failed_save_leaves_the_old_model(tmp_path, monkeypatch):
         where.write_bytes(b"half")
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("clickgym.data.arrays.save_file", fail)
+    monkeypatch.setattr("clickgym.common.storage.save_file", fail)
     with pytest.raises(OSError, match="no space"):
         random_models()["DBN"].save(path)
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [before]

@@ -12,7 +12,7 @@ import pytest
 
 from clickgym import studies
 from clickgym.scripts import main
-from clickgym.studies import workers
+from clickgym.studies.engine import workers
 
 pytest.importorskip("distributed", reason="needs pip install 'clickgym[cluster]'")
 

@@ -15,7 +15,7 @@ from clickgym import clickmodels, data, evaluation, studies
 from clickgym.data import ClickLog
 from clickgym.evaluation import Metric, ResultTable
 from clickgym.scripts import command_names, main
-from clickgym.studies.grid import cell_key
+from clickgym.studies.engine.grid import cell_key
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -10,7 +10,9 @@ import pytest
 from conftest import SLOTS, random_models, small_world
 
 from clickgym import clickmodels, data
-from clickgym.clickmodels import base, counting
+from clickgym.clickmodels import base
+from clickgym.clickmodels.tablefit import counting
+from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog, World
 
 PREDICTING = ("CTR", "rCTR", "dCTR", "drCTR")
@@ -373,7 +375,7 @@ def test_samples_have_the_models_rates(name):
 def test_pages_one_by_one_have_the_models_rates(name):
     world, log = simulated()
     model = fit(name, log, world)
-    uniforms = data.uniforms.Uniforms(np.random.default_rng(0))
+    uniforms = Uniforms(np.random.default_rng(0))
     clicks = [model.sample_page(2, [3, 0, 5, 1, -1], uniforms) for _ in range(5_000)]
     np.testing.assert_allclose(
         np.mean(clicks, axis=0),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.evaluation import Estimate, pages
+from clickgym.evaluation import Estimate
+from clickgym.evaluation import values as pages
 
 USERS = ("PBM", "UBM", "DBN", "CoCM", "CoCM-mismatch")
 SLOTS = 4

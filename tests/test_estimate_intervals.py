@@ -20,7 +20,7 @@ from slates import (
 from clickgym import envs, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import estimate
-from clickgym.evaluation.offpolicy.results import ratio_of
+from clickgym.evaluation.offpolicy.slate_estimates import ratio_of
 from clickgym.policies import Ranker
 
 

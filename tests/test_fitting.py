@@ -15,25 +15,36 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels import (
-    cell_tables,
-    cells,
-    chain_fit,
-    pair_cells,
-    quasi_newton,
-    registry,
-    slot_places,
-)
+from clickgym.clickmodels import registry
 from clickgym.clickmodels.base import all_clicks
-from clickgym.clickmodels.continuation import ByRank, ByRelevance, Satisfying
-from clickgym.clickmodels.examined import _EXAMINATION_SD, ExaminedObjective, LinearExamination
 from clickgym.clickmodels.fitting import is_random, takes_parameters
-from clickgym.clickmodels.logistic import logistic
-from clickgym.clickmodels.prefix_networks import GRUExamination
-from clickgym.clickmodels.prior import BetaPrior
-from clickgym.clickmodels.quasi_newton import search
+from clickgym.clickmodels.networks.prefix_networks import GRUExamination
+from clickgym.clickmodels.networks.training import seeded
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.training import seeded
+from clickgym.clickmodels.tablefit import (
+    cascade_fit as chain_fit,
+)
+from clickgym.clickmodels.tablefit import (
+    cells,
+    quasi_newton,
+)
+from clickgym.clickmodels.tablefit import (
+    pair_counts as pair_cells,
+)
+from clickgym.clickmodels.tablefit import (
+    places as cell_tables,
+)
+from clickgym.clickmodels.tablefit import (
+    places as slot_places,
+)
+from clickgym.clickmodels.tablefit.continuation import ByRank, ByRelevance, Satisfying
+from clickgym.clickmodels.tablefit.examined_fit import (
+    _EXAMINATION_SD,
+    ExaminedObjective,
+    LinearExamination,
+)
+from clickgym.clickmodels.tablefit.prior import BetaPrior, logistic
+from clickgym.clickmodels.tablefit.quasi_newton import search
 from clickgym.data import ClickLog
 
 NAMES = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from clickgym.studies.grid import cell_key, failures, require_results, run_grid
+from clickgym.studies.engine.grid import cell_key, failures, require_results, run_grid
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ SLOW = """
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from clickgym.studies.grid import run_grid
+from clickgym.studies.engine.grid import run_grid
 
 @dataclass(frozen=True)
 class Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from clickgym.clickmodels.gru import GRU
+from clickgym.clickmodels.networks.gru import GRU
 
 
 @pytest.fixture

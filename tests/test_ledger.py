@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from protocol_rows import MODELS, protocol_rows
 
-from clickgym.studies.claims import (
+from clickgym.studies.robustness.claims import (
     FAILS,
     HOLDS,
     UNDECIDED,
@@ -17,7 +17,7 @@ from clickgym.studies.claims import (
     some_below,
     spearman,
 )
-from clickgym.studies.ledger import ledger, ledger_markdown
+from clickgym.studies.robustness.ledger import ledger, ledger_markdown
 
 UP, DOWN, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [-3.0, 0.1, 3.2]
 

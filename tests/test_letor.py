@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clickgym.data import World, letor, letor_lines, load_letor
+from clickgym.data import World, load_letor
+from clickgym.data.readers import letor, letor_lines
 from clickgym.evaluation import ndcg
 
 SMALL = """\

@@ -18,15 +18,10 @@ from slates import (
 )
 
 from clickgym import evaluation, policies
-from clickgym.data import checks
-from clickgym.policies import (
-    PlackettLuce,
-    Policy,
-    Ranker,
-    SlateMoments,
-    count_states,
-)
-from clickgym.policies.type_tables import TypeTable
+from clickgym.common import checks
+from clickgym.policies import PlackettLuce, Policy, Ranker, SlateMoments
+from clickgym.policies.slates import draws
+from clickgym.policies.slates.types import TypeTable
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 every_query = pytest.mark.parametrize("query", range(Q))
@@ -121,8 +116,8 @@ def test_marginals_of_the_papers_hundred_documents_sum_to_one():
 
 def test_states_are_counted_without_making_them():
     counts = (1, 2, 4, 3)
-    numbers = count_states.states_by_layer(counts, 6)
-    assert [len(layer.left) for layer in count_states.layers(counts, 6)] == numbers
+    numbers = draws.states_by_layer(counts, 6)
+    assert [len(layer.left) for layer in draws.layers(counts, 6)] == numbers
 
 
 # Monte Carlo
@@ -168,14 +163,14 @@ def test_sampled_marginals_come_from_the_seed():
 
 
 def test_too_many_states_are_sampled(monkeypatch):
-    monkeypatch.setattr(count_states, "MOST_WORK", 10)
+    monkeypatch.setattr(draws, "MOST_WORK", 10)
     assert not policies.slate_moments(POLICIES["PlackettLuce"], 0, samples=100).exact
 
 
 def test_a_mixture_with_a_sampled_part_says_so(monkeypatch):
     mixture = policies.Mixture([POLICIES["PlackettLuce"], POLICIES["Uniform"]], [0.5, 0.5])
     assert policies.slate_moments(mixture, 0).exact
-    monkeypatch.setattr(count_states, "MOST_WORK", 0)
+    monkeypatch.setattr(draws, "MOST_WORK", 0)
     assert policies.slate_moments(mixture, 0, samples=100).samples == 100
 
 

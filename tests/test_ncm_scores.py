@@ -10,7 +10,7 @@ import pytest
 
 from clickgym import clickmodels, data, envs, policies
 from clickgym.clickmodels import ClickModel
-from clickgym.clickmodels.ncm_tree import PrefixTree
+from clickgym.clickmodels.ncm.tree import PrefixTree
 
 N_QUERIES, N_DOCS = 5, 12
 

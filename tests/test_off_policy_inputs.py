@@ -26,9 +26,11 @@ from slates import (
 )
 
 from clickgym import clickmodels, data, evaluation
+from clickgym.common import checks
 from clickgym.data import ClickLog
 from clickgym.evaluation import SlateEstimate, estimate
-from clickgym.policies import PlackettLuce, Policy, Ranker, count_states
+from clickgym.policies import PlackettLuce, Policy, Ranker
+from clickgym.policies.slates import draws
 
 NAMES = evaluation.estimator_names()
 every_name = pytest.mark.parametrize("name", NAMES)
@@ -188,7 +190,7 @@ def test_whoever_made_the_log_is_not_warned_about(name, recwarn):
 
 def test_pi_with_sampled_marginals_is_near_and_says_so(monkeypatch):
     exact = estimate("pi", LOG, CLICKS, UNIFORM, SOFT)
-    monkeypatch.setattr(count_states, "MOST_WORK", 0)
+    monkeypatch.setattr(draws, "MOST_WORK", 0)
     got = estimate("pi", LOG, CLICKS, UNIFORM, SOFT, samples=20_000)
     assert "sampled marginals" in got.method
     assert (exact.bound is None, got.bound is None) == (False, True)
@@ -251,7 +253,7 @@ def test_products_may_repeat_documents():
     product = POLICIES["Product"]
     query = np.zeros(ROWS, dtype=np.int64)
     pages = product.sample(query, np.random.default_rng(0))
-    assert data.checks.repeated(pages).any()
+    assert checks.repeated(pages).any()
     log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool))
     assert estimate("pi", log, np.ones(ROWS), product, product).value == pytest.approx(1.0)
 

@@ -10,11 +10,12 @@ import pytest
 
 from clickgym import data, evaluation, policies, studies
 from clickgym.scripts import main
-from clickgym.studies import direct_fits, slate_space
-from clickgym.studies.errors import condition_of
-from clickgym.studies.ope import OpeCell, draw_slates, ope_cell, prefix_means
 from clickgym.studies.setting import scores_of, world_of
-from clickgym.studies.slate_space import SlateSpace
+from clickgym.studies.slates import slate_cells as direct_fits
+from clickgym.studies.slates import slate_space
+from clickgym.studies.slates.errors import condition_of
+from clickgym.studies.slates.slate_cells import OpeCell, draw_slates, ope_cell, prefix_means
+from clickgym.studies.slates.slate_space import SlateSpace
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SETTING = studies.WorldSetting(n_queries=40, n_docs=0)

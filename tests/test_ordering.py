@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from clickgym.data.ordering import order_by_keys, order_by_scores
-from clickgym.data.uniforms import AliasTable, Uniforms
+from clickgym.common.ordering import order_by_keys, order_by_scores
+from clickgym.common.random import AliasTable, Uniforms
 
 LENGTHS = [1, 2, 10, 64, 65, 300]  # lists longer than 64 are sorted in part
 SLOTS = [1, 2, 10, 63, 64, 65, 299, 300]

@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
-    "data", "clickmodels", "policies", "evaluation", "envs", "agents", "studies", "scripts",
+    "common", "data", "clickmodels", "policies", "evaluation", "envs", "agents", "studies",
+    "scripts",
 )  # fmt: skip
 FOLDERS = [name for name in LAYERS if (ROOT / name / "__init__.py").is_file()]
 MODULES = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
@@ -212,7 +213,7 @@ def test_a_wheel_says_that_it_is_typed(wheel):
 
 
 def test_a_wheel_holds_the_reports_template(wheel):
-    assert "clickgym/studies/report.html" in wheel
+    assert "clickgym/evaluation/reporting/report.html" in wheel
 
 
 # Docstrings

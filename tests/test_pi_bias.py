@@ -7,9 +7,9 @@ import pytest
 
 from clickgym import evaluation, studies
 from clickgym.scripts import main
-from clickgym.studies.ope import draw_slates
-from clickgym.studies.pi_bias import BiasCell, all_slates, bias_cell
-from clickgym.studies.slate_space import SlateSpace, slate_logging, slate_target, slate_world
+from clickgym.studies.slates.pi_bias import BiasCell, all_slates, bias_cell
+from clickgym.studies.slates.slate_cells import draw_slates
+from clickgym.studies.slates.slate_space import SlateSpace, slate_logging, slate_target, slate_world
 
 SETTING = studies.WorldSetting(n_queries=12, n_docs=0)
 SPACE = SlateSpace(6, 3, "tree", 1.0, SETTING)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clickgym import data, evaluation, policies
-from clickgym.policies.boosting import boosted_regression, predicted
+from clickgym.policies.rankers.boosting import boosted_regression, predicted
 
 pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
 FAST = {"n_estimators": 30, "num_leaves": 15, "learning_rate": 0.2, "min_child_samples": 5}

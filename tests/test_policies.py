@@ -12,8 +12,8 @@ from conftest import small_world
 from scipy.stats import chisquare
 
 from clickgym.clickmodels import PBM
+from clickgym.common.storage import save_arrays
 from clickgym.data import World
-from clickgym.data.arrays import save_arrays
 from clickgym.policies import PlackettLuce, Policy, Ranker, Uniform, register, stochastic
 from clickgym.policies import base as policies_base
 

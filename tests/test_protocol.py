@@ -20,10 +20,10 @@ from clickgym.clickmodels import registry
 from clickgym.scripts import main
 from clickgym.scripts._arguments import parse
 from clickgym.scripts.protocol import ProtocolRun
-from clickgym.studies.grid import cell_key
-from clickgym.studies.protocol import VERSION
-from clickgym.studies.protocol_tables import figure_2
-from clickgym.studies.shipped import shipped_rows
+from clickgym.studies.engine.grid import cell_key
+from clickgym.studies.robustness.protocol_cells import VERSION
+from clickgym.studies.robustness.protocol_tables import figure_2
+from clickgym.studies.robustness.shipped import shipped_rows
 
 WORLD = studies.WorldSetting(n_queries=20, n_docs=12)
 SMALL = studies.Protocol(

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from protocol_rows import LOGGINGS, MODELS, USERS, protocol_rows
 
-from clickgym.studies.conditions import (
+from clickgym.studies.engine.rows import seeds_said, where
+from clickgym.studies.robustness.conditions import (
     Condition,
     complete,
     in_distribution,
     out_of_distribution,
 )
-from clickgym.studies.protocol_report import FIGURES, write_report
-from clickgym.studies.protocol_tables import figure_2, policy_table, prediction_table
-from clickgym.studies.relative import compared_models, relative, relative_table
-from clickgym.studies.selecting import seeds_said, where
-from clickgym.studies.spider import spider
+from clickgym.studies.robustness.protocol_report import FIGURES, write_report
+from clickgym.studies.robustness.protocol_tables import figure_2, policy_table, prediction_table
+from clickgym.studies.robustness.relative import compared_models, relative, relative_table
+from clickgym.studies.robustness.spider import spider
 
 pytest.importorskip("matplotlib")
 CANDIDATE = "<script>alert('x')</script>"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from clickgym.evaluation.offpolicy.products import Products
-from clickgym.evaluation.offpolicy.regressions import RewardLasso, RewardTree
+from clickgym.evaluation.offpolicy.regressions import Products, RewardLasso, RewardTree
 
 RNG = np.random.default_rng(0)
 PAGES = RNG.normal(size=(200, 12)) + 3.0

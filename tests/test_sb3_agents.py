@@ -21,8 +21,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from clickgym.agents.networks import CandidateScorer, ScoresCritic
-from clickgym.agents.slot_policy import SlotPolicy
+from clickgym.agents.sb3.page_networks import CandidateScorer, ScoresCritic
+from clickgym.agents.sb3.slot_policy import SlotPolicy
 
 NAMES = ("PPO", "SAC", "MaskablePPO", "DQN")
 QUICK = {  # few pages at once, so that a tiny budget makes several updates

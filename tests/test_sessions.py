@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clickgym import clickmodels, data, studies
-from clickgym.studies.sessions import CAP, READING, Sessions
+from clickgym.studies.slates.session_model import CAP, READING, Sessions
 
 WORLD = data.synthetic_world(n_queries=4, n_docs=6)
 USER = clickmodels.true_user("DBN", WORLD, floor=0.2)

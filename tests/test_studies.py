@@ -12,8 +12,9 @@ from conftest import small_world
 from judging import random_log
 
 from clickgym import clickmodels, data, envs, evaluation, studies
-from clickgym.studies import fitted, judging
-from clickgym.studies.parallel import run
+from clickgym.studies.engine import artefacts as fitted
+from clickgym.studies.engine.workers import run
+from clickgym.studies.robustness import judging
 
 SEEDS = 3
 MODELS = ("rCTR", "dCTR", "TopPop", "PBM", "NCM", "ARM-NC")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from clickgym.evaluation import Interval, Metric, ResultTable, interval
-from clickgym.evaluation.results import Record, write_records
+from clickgym.evaluation.reporting.records import Record, write_records
 
 PPL = Metric("PPL", lower_is_better=True, digits=3, brackets=("ARM-NC",), exclude=("oracle",))
 NDCG = Metric("nDCG@3", lower_is_better=False, digits=2, reference="ARM-NC", daggers=("PBM",))

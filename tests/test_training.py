@@ -11,11 +11,11 @@ from torch import nn
 
 from clickgym import clickmodels, evaluation
 from clickgym.clickmodels.base import log_of_outcomes
-from clickgym.clickmodels.lazy_embedding import LazyEmbedding
-from clickgym.clickmodels.ncm_network import NCMNetwork
-from clickgym.clickmodels.networks import Network
+from clickgym.clickmodels.ncm.ncm_network import NCMNetwork
+from clickgym.clickmodels.networks.embeddings import LazyEmbedding
+from clickgym.clickmodels.networks.network import Network
+from clickgym.clickmodels.networks.training import TrainingSettings, _ByTorch, _Pages, seeded, train
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.training import TrainingSettings, _ByTorch, _Pages, seeded, train
 from clickgym.data import ClickLog
 
 STRUCTURAL = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus")
@@ -174,7 +174,7 @@ def test_the_loss_of_many_pages_is_their_mean(monkeypatch):
     log, network = simulated(weighted=True), NCMNetwork(small_world(short=True), 4, 4)
     pages = _Pages(log, torch.device("cpu"))
     whole = pages.loss(network)
-    monkeypatch.setattr("clickgym.clickmodels.training._VALIDATION_ROWS", 7)
+    monkeypatch.setattr("clickgym.clickmodels.networks.training._VALIDATION_ROWS", 7)
     assert pages.loss(network) == pytest.approx(whole, rel=1e-5)
 
 

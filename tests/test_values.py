@@ -12,7 +12,7 @@ from conftest import random_models, small_world
 
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels import registry
-from clickgym.evaluation import pages
+from clickgym.evaluation import values as pages
 
 SLOTS = 3
 RANDOM = random_models()

@@ -5,8 +5,8 @@ from .estimators import estimate, estimator_names
 from .importance import NoOverlap, importance_weights
 from .inputs import WrongReward
 from .pi_weights import PseudoinverseWeights
-from .results import SlateEstimate
 from .rewards import metric_rewards, slate_rewards
+from .slate_estimates import SlateEstimate
 
 __all__ = [
     "NoOverlap", "PseudoinverseWeights", "SlateEstimate", "WrongLogging", "WrongReward",

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...clickmodels import ClickModel
-from ...data import World, checks
-from ...data.user_warnings import warn_caller
+from ...common import checks
+from ...common.runtime import warn_caller
+from ...data import World
 from ...policies import Policy
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree

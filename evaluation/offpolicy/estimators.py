@@ -9,11 +9,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...data import ClickLog, World, checks
+from ...common import checks
+from ...data import ClickLog, World
 from ...policies import Policy
 from .inputs import checked_inputs
 from .modelled import click_model_value, doubly_robust_ips, doubly_robust_pi, regression_value
-from .results import SlateEstimate
+from .slate_estimates import SlateEstimate
 from .weighted import ips, on_policy, pi, wips, wpi
 
 _ESTIMATORS: dict[str, Callable[..., SlateEstimate]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.runtime import warn_caller
 from ...data import ClickLog
-from ...data.user_warnings import warn_caller
 from ...policies import Policy
 
 _PAGES_CHECKED = 1000

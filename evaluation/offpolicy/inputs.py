@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...data import ClickLog, World, checks
+from ...common import checks
+from ...data import ClickLog, World
 from ...policies import Policy
 from ...policies.propensities import check_logging
-from ..outcomes import weights as impressions
+from ..metrics.outcomes import weights as impressions
 
 
 class WrongReward(UserWarning):

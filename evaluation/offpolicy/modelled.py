@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...clickmodels import ClickModel
-from ...data import checks
+from ...common import checks
 from ...policies import Policy
-from ...policies.marginals import SAMPLES
+from ...policies.slates.marginals import SAMPLES
 from .direct import Predict, expected_of_target, fitted_regression, model_predictions, predicted
 from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights
-from .results import SlateEstimate, about_weights, mean_of
+from .slate_estimates import SlateEstimate, about_weights, mean_of
 from .weighted import (
     clipped,
     drawn_variance,

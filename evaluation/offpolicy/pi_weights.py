@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ...data import checks
-from ...data.user_warnings import warn_caller
+from ...common import checks
+from ...common.runtime import warn_caller
 from ...policies import Policy, SlateMoments, SlatePseudoinverse, slate_moments
-from ...policies.marginals import SAMPLES
+from ...policies.slates.marginals import SAMPLES
 from .importance import NoOverlap
 
 _CHUNK = 8192  # rows looked up at a time, so that they stay in cache

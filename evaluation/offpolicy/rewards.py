@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...data import ClickLog, World, checks
-from ..ndcg import dcg, ideal_dcg
+from ...common import checks
+from ...data import ClickLog, World
+from ..metrics.ndcg import dcg, ideal_dcg
 
 CLICKED = ("clicks", "satisfied")
 METRICS = ("ndcg", "err")

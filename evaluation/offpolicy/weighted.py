@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data import checks
-from ...data.user_warnings import warn_caller
-from ...policies.marginals import SAMPLES
+from ...common import checks
+from ...common.runtime import warn_caller
 from ...policies.propensities import WrongLogging, differing, other_propensity
+from ...policies.slates.marginals import SAMPLES
 from .importance import importance_weights, warn_without_overlap
 from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights
-from .results import (
+from .slate_estimates import (
     SlateEstimate,
     about_weights,
     mean_of,

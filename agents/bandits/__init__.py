@@ -1,0 +1,1 @@
+"""Agents that rank whole pages and learn from counts of clicks."""

@@ -1,0 +1,1 @@
+"""Stable-Baselines3's agents, and the glue to its environments."""

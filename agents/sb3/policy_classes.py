@@ -1,0 +1,220 @@
+"""Stable-Baselines3 policies around the scorer, and the environment that they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from .page_networks import PageNetwork, ScoresCritic
+from .vec_env import StableBaselinesVecEnv
+
+try:
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+    from stable_baselines3 import DQN
+    from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
+    from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+    from stable_baselines3.sac.policies import Actor, SACPolicy
+except ImportError as error:
+    raise ImportError("Stable-Baselines3 needs pip install 'clickgym[agents]'") from error
+
+from ...envs import RankingVectorEnv
+
+WIDEST = 100.0  # of scores: the environment takes any, and clipping them would tie the best
+NEVER = -1e9  # the value of a document that cannot be placed
+
+
+class IdsVecEnv(StableBaselinesVecEnv):
+    """A batch whose observations are numbers (n, 1) or (n, 1 + N): the id, and what is placed.
+
+    Stable-Baselines3 would turn ids into one-hot vectors as long as the world has queries; the
+    networks look features up instead. ``finished`` counts the pages that were shown, and rewards
+    are multiplied by ``scale``.
+    """
+
+    def __init__(self, env: RankingVectorEnv, scale: float = 1.0) -> None:
+        super().__init__(env)
+        self.scale = scale
+        width = 1 + env.world.n_docs if env.settings.action == "slots" else 1
+        highest = float(max(env.world.n_queries, env.slots + 1))
+        self.observation_space = spaces.Box(0.0, highest, (width,), np.float32)
+        if env.settings.action == "scores":
+            self.action_space = spaces.Box(-WIDEST, WIDEST, (env.world.n_docs,), np.float32)
+        self.finished = 0
+
+    def _numbers(self, observation: NDArray[Any]) -> NDArray[np.float32]:
+        return observation.reshape(self.num_envs, -1).astype(np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        """Reset all pages."""
+        return self._numbers(super().reset())
+
+    def resume(self, query: NDArray[np.int64], state: dict[str, Any]) -> NDArray[np.float32]:
+        """Start pages of ``query`` (n,), with the generator in ``state``."""
+        self._reset_seeds()
+        observation, _ = self.env.reset(seed=0, options={"query": query})
+        self.env.np_random.bit_generator.state = state
+        return self._numbers(observation)
+
+    def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Step all pages."""
+        observation, rewards, done, infos = super().step_wait()
+        self.finished += int(done.sum())
+        return self._numbers(observation), rewards * np.float32(self.scale), done, infos
+
+
+class _Both(nn.Module):
+    """Stands where Stable-Baselines3 has layers after the features: they are in the network."""
+
+    def forward(self, value: Tensor) -> Tensor:
+        """Return ``value``."""
+        return value
+
+
+class _AroundTheScorer:
+    """Puts the network where Stable-Baselines3's actor-critic policies have layers of their own."""
+
+    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
+        self.make_network = network
+        super().__init__(*args, **kwargs)
+
+    def _build(self, lr_schedule: Any) -> None:
+        policy: Any = self  # the layers are not of the types declared there
+        policy.mlp_extractor, policy.action_net = self.make_network(), _Both()
+        policy.value_net = _Both()
+        self._more_parameters()
+        settings = policy.optimizer_kwargs
+        policy.optimizer = policy.optimizer_class(
+            policy.parameters(), lr=lr_schedule(1), **settings
+        )
+
+    def _more_parameters(self) -> None:
+        """Make what is learned beside the network."""
+
+
+class ScoresPolicy(_AroundTheScorer, ActorCriticPolicy):
+    """Scores around the scorer's, with one spread for all candidates."""
+
+    def _more_parameters(self) -> None:
+        # One for all candidates: their places in the list mean nothing.
+        self.log_std = nn.Parameter(torch.full((1,), float(self.log_std_init)))
+
+
+class MaskedSlotsPolicy(_AroundTheScorer, MaskableActorCriticPolicy):
+    """The scorer's scores are the logits of the next document."""
+
+
+class ScoresActor(Actor):
+    """The scorer's scores, with one spread for all candidates, squashed."""
+
+    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.latent_pi, self.mu, self.log_std
+        self.network = network()
+        self.log_std = nn.Parameter(torch.full((1,), float(self.log_std_init)))
+
+    def get_action_dist_params(self, obs: Any) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Return means (n, N) and log standard deviations (n, N)."""
+        means = self.network.forward_actor(obs)
+        return means, self.log_std.clamp(-4.0, 1.0).expand_as(means), {}
+
+
+class OneCritic(BasePolicy):
+    """A critic of scores as SAC wants it.
+
+    One, not the usual two: their minimum is against errors that bootstrapping adds up, and a page
+    of one step has no next value.
+    """
+
+    def __init__(self, observation_space: Any, action_space: Any, critic: ScoresCritic) -> None:
+        super().__init__(observation_space, action_space)
+        self.critic = critic
+
+    def forward(self, obs: Tensor, actions: Tensor) -> tuple[Tensor, ...]:
+        """Return the values (n, 1)."""
+        return (self.critic(obs[:, 0].long(), actions),)
+
+    def _predict(self, observation: Any, deterministic: bool = False) -> Tensor:
+        raise NotImplementedError("a critic does not act")
+
+
+class ScoresSACPolicy(SACPolicy):
+    """Actor and critics of SAC around the scorer."""
+
+    def __init__(
+        self,
+        *args: Any,
+        network: Callable[[], PageNetwork],
+        critic: Callable[[], ScoresCritic],
+        log_std_init: float = -1.0,
+        **kwargs: Any,
+    ) -> None:
+        self.make_network, self.make_scores_critic = network, critic
+        self.log_std_init = log_std_init
+        super().__init__(*args, **kwargs)
+
+    def make_actor(self, features_extractor: Any = None) -> ScoresActor:
+        """Return a new actor."""
+        kwargs = self._update_features_extractor(self.actor_kwargs, features_extractor)
+        kwargs["log_std_init"] = self.log_std_init
+        return ScoresActor(**kwargs, network=self.make_network).to(self.device)
+
+    def make_critic(self, features_extractor: Any = None) -> Any:
+        """Return a new critic."""
+        critic = self.make_scores_critic()
+        return OneCritic(self.observation_space, self.action_space, critic).to(self.device)
+
+
+class SlotsQNetwork(QNetwork):
+    """The value of placing each candidate next: the page's value plus the candidate's score.
+
+    The observation tells what is placed, so documents that cannot be placed are left out here.
+    """
+
+    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.q_net
+        self.network = network()
+
+    def forward(self, obs: Any) -> Tensor:
+        """Return the values (n, N)."""
+        scores, values = self.network(obs)
+        return torch.where(self.network.read(obs)[1], scores + values, NEVER)
+
+
+class SlotsDQNPolicy(DQNPolicy):
+    """The network of DQN and its target around the scorer."""
+
+    def __init__(self, *args: Any, network: Callable[[], PageNetwork], **kwargs: Any) -> None:
+        self.make_network = network
+        super().__init__(*args, **kwargs)
+
+    def make_q_net(self) -> SlotsQNetwork:
+        """Return a new network."""
+        kwargs = self._update_features_extractor(self.net_args, features_extractor=None)
+        return SlotsQNetwork(**kwargs, network=self.make_network).to(self.device)
+
+
+class FreeDQN(DQN):
+    """DQN whose exploration tries free candidates only, each page by itself.
+
+    Stable-Baselines3 explores in all environments of a batch or in none, and without masks most
+    of its tries late on a page would be repaired into some other document.
+    """
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        seen: Any = self._last_obs
+        action, _ = self.policy.predict(seen, deterministic=True)
+        network: Any = self.q_net.network
+        free = network.read(torch.as_tensor(seen))[1].numpy()
+        tried = np.where(free, np.random.random(free.shape), -1.0).argmax(axis=1)  # noqa: NPY002
+        explore = np.random.random(n_envs) < self.exploration_rate  # noqa: NPY002
+        action = np.where(explore, tried, action)
+        return action, action

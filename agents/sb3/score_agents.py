@@ -1,0 +1,132 @@
+"""PPO and SAC of Stable-Baselines3, which score all candidates of a page at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...policies import Ranker
+from ..base import register
+from .learner import NetworkSettings, ProximalSettings, StableBaselinesAgent
+
+
+class _ScoresAgent(StableBaselinesAgent):
+    """Deploys the ranking by the network's mean scores."""
+
+    action = "scores"
+
+    def policy(self) -> Ranker:
+        """Return the deterministic ranking by mean scores."""
+        import torch
+
+        world = self.task.world
+        query = torch.arange(world.n_queries, dtype=torch.float32)[:, None]
+        with torch.no_grad():
+            scores = self._scorer().forward_actor(query).numpy().astype(np.float64)
+        return Ranker(scores, self.task.slots, world=world)
+
+    def _scorer(self) -> Any:
+        raise NotImplementedError
+
+
+@register("PPO")
+class PPOAgent(_ScoresAgent):
+    """Proximal policy optimisation of Gaussian scores around a permutation-equivariant scorer.
+
+    A page is one step, so there is no discounting and an advantage is the page's reward minus the
+    query's learned value. Deployed is the ranking by mean scores. Checkpoints go on exactly.
+    """
+
+    budget = 200_000
+
+    @dataclass(frozen=True)
+    class Settings(ProximalSettings):
+        """Settings of :class:`PPOAgent`, beside those of ``ProximalSettings``.
+
+        Attributes
+        ----------
+        spread : float
+            Standard deviation of the scores at first; it is learned.
+        """
+
+        spread: float = 0.5
+
+    def _make(self) -> Any:
+        from stable_baselines3 import PPO
+
+        from .policy_classes import ScoresPolicy
+
+        own = self.settings
+        return PPO(
+            ScoresPolicy, self._env, learning_rate=self._rate(), n_steps=own.steps,
+            batch_size=own.batch_size, n_epochs=own.epochs, gamma=1.0, gae_lambda=1.0,
+            clip_range=own.clip_range, seed=self.seed, device="cpu",
+            policy_kwargs={"network": self._network, "log_std_init": float(np.log(own.spread))},
+        )  # fmt: skip
+
+    def _scorer(self) -> Any:
+        return self.model.policy.mlp_extractor
+
+
+@register("SAC")
+class SACAgent(_ScoresAgent):
+    """Soft actor-critic: scores that climb a learned value of (query, scores).
+
+    The critic pools encodings of the candidates with their soft ranks, so its gradient says which
+    candidates to move up. Deployed is the ranking by mean scores. Soft ranks compare all pairs of
+    candidates, O(N²) a page. Checkpoints hold the replay buffer, 4 N bytes a page.
+    """
+
+    budget = 300_000
+
+    @dataclass(frozen=True)
+    class Settings(NetworkSettings):
+        """Settings of :class:`SACAgent`, beside those of ``NetworkSettings``.
+
+        Attributes
+        ----------
+        gradient_steps : int
+            Between two batches of pages.
+        buffer_size : int
+            Pages that are replayed from.
+        entropy : float
+            Weight of the entropy of the scores; the higher, the more is explored.
+        spread : float
+            Standard deviation of the scores (before they are squashed) at first; it is learned.
+        sharpness : float
+            Of the critic's soft ranks.
+        """
+
+        batch_size: int = 1024
+        learning_rate: float = 3e-3
+        gradient_steps: int = 1
+        buffer_size: int = 100_000
+        entropy: float = 0.03
+        spread: float = 0.5
+        sharpness: float = 5.0
+
+    def _make(self) -> Any:
+        from stable_baselines3 import SAC
+
+        from .page_networks import ScoresCritic
+        from .policy_classes import ScoresSACPolicy
+
+        own = self.settings
+
+        def critic() -> ScoresCritic:
+            return ScoresCritic(self._features, self._candidates, own.hidden, own.sharpness)
+
+        return SAC(
+            ScoresSACPolicy, self._env, learning_rate=self._rate(), buffer_size=own.buffer_size,
+            learning_starts=0, batch_size=own.batch_size, gamma=0.0,
+            gradient_steps=own.gradient_steps, ent_coef=own.entropy, seed=self.seed, device="cpu",
+            policy_kwargs={
+                "network": self._network, "critic": critic,
+                "log_std_init": float(np.log(own.spread)),
+            },
+        )  # fmt: skip
+
+    def _scorer(self) -> Any:
+        return self.model.policy.actor.network

@@ -1,0 +1,130 @@
+"""Layers over the embeddings of query and document, and the loss of slots, with their gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..network import PairEncoder, PairLogits
+from .pages import Batch
+from .parameters import Floats, Parameters, Weights
+
+_CERTAIN = np.float32(-1e-7)
+
+
+def log_sigmoid(logits: Floats) -> Floats:
+    """Return log σ(x), of any shape."""
+    result: Floats = np.abs(logits)
+    np.negative(result, out=result)
+    np.log1p(np.exp(result, out=result), out=result)
+    return np.minimum(logits, 0.0) - result
+
+
+def complement(log_probability: Floats) -> Floats:
+    """Return 1 - exp(x), of any shape, exact for small x too."""
+    result: Floats = np.expm1(log_probability)
+    return np.negative(result, out=result)
+
+
+def click_loss(log_click: Floats, batch: Batch) -> Floats:
+    """Return minus the log-likelihood of pages, (n,), from log P(click) of each slot, (K, n)."""
+    log_click = np.minimum(log_click, _CERTAIN)
+    found = np.where(batch.clicks, log_click, np.log(complement(log_click)))
+    found *= batch.shown
+    losses: Floats = found.sum(axis=0)
+    return np.negative(losses, out=losses)
+
+
+def click_gradient(log_click: Floats, batch: Batch) -> Floats:
+    """Return the gradient (K, n) of the batch's mean ``click_loss`` by ``log_click``."""
+    clamped = np.minimum(log_click, _CERTAIN)
+    skip = complement(clamped)
+    gradient = np.where(batch.clicks, np.float32(-1.0), (1.0 - skip) / skip)
+    gradient *= batch.shown
+    gradient *= log_click <= _CERTAIN
+    gradient *= batch.weight
+    return gradient
+
+
+class PairLayer:
+    """The linear layer W [q; d] + b, ``weights`` (H, 2 E) and ``bias`` (H,): see ``PairLinear``."""
+
+    def __init__(
+        self, parameters: Parameters, encoder: PairEncoder, weights: Weights, bias: Weights
+    ) -> None:
+        self._parameters, self._encoder = parameters, encoder
+        width = encoder.width // 2
+        self._by_query, self._by_document = weights[:, :width], weights[:, width:]
+        self._bias = bias
+
+    def forward(self, batch: Batch, record: bool) -> Floats:
+        """Return the layer's outputs, (K n, H)."""
+        queries, documents = batch.queries.rows, batch.documents.rows
+        if record:
+            self._batch = batch
+            self._queries = self._parameters.gather(self._encoder.query, queries)
+            self._documents = self._parameters.gather(self._encoder.document, documents)
+            query_values, document_values = self._queries.values, self._documents.values
+        else:
+            query_values = self._parameters.look_up(self._encoder.query, queries)
+            document_values = self._parameters.look_up(self._encoder.document, documents)
+        by_query = query_values @ self._by_query.values.T
+        by_query += self._bias.values
+        by_document = document_values @ self._by_document.values.T
+        result: Floats = by_document.take(batch.documents.place, axis=0)
+        slots = result.reshape(*batch.clicks.shape, -1)
+        slots += by_query.take(batch.queries.place, axis=0)
+        return result
+
+    def backward(self, gradient: Floats) -> None:
+        """Write the gradients of weights, bias and embeddings, from that of the outputs."""
+        batch, queries, documents = self._batch, self._queries, self._documents
+        slots = gradient.reshape(*batch.clicks.shape, -1)
+        by_query = batch.queries.sums(slots.sum(axis=0))
+        by_document = batch.documents.sums(gradient)
+        by_query.sum(axis=0, out=self._bias.gradient)
+        np.matmul(by_query.T, queries.values, out=self._by_query.gradient)
+        np.matmul(by_document.T, documents.values, out=self._by_document.gradient)
+        np.matmul(by_query, self._by_query.values, out=queries.gradient)
+        np.matmul(by_document, self._by_document.values, out=documents.gradient)
+
+
+class PairScores:
+    """A logit for every slot: a layer over the pair, ReLU, and the sum to one number."""
+
+    def __init__(self, parameters: Parameters, network: PairLogits) -> None:
+        of = parameters.of
+        layer = network.layer
+        self._layer = PairLayer(parameters, network.encoder, of(layer.weight), of(layer.bias))
+        self._out = Output(of(network.out.weight), of(network.out.bias))
+
+    def forward(self, batch: Batch, record: bool) -> Floats:
+        """Return the logits, (K, n)."""
+        hidden = self._layer.forward(batch, record)
+        np.maximum(hidden, 0.0, out=hidden)
+        return self._out.forward(hidden).reshape(batch.clicks.shape)
+
+    def backward(self, gradient: Floats) -> None:
+        """Write all gradients, from that of the logits."""
+        by_hidden = self._out.backward(gradient.ravel())
+        by_hidden *= np.sign(self._out.inputs)  # of a ReLU: zero or one
+        self._layer.backward(by_hidden)
+
+
+class Output:
+    """A linear layer to one number, ``weights`` (1, H) and ``bias`` (1,)."""
+
+    def __init__(self, weights: Weights, bias: Weights) -> None:
+        self._weights, self._bias = weights[0], bias
+
+    def forward(self, inputs: Floats) -> Floats:
+        """Return the numbers (m,) of inputs (m, H)."""
+        self.inputs = inputs
+        result: Floats = inputs @ self._weights.values
+        result += self._bias.values
+        return result
+
+    def backward(self, gradient: Floats) -> Floats:
+        """Return the gradient of the inputs, (m, H)."""
+        np.matmul(gradient, self.inputs, out=self._weights.gradient)
+        self._bias.gradient[0] = gradient.sum()
+        return np.multiply.outer(gradient, self._weights.values)

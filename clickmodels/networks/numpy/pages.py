@@ -1,0 +1,91 @@
+"""Pages of a log as hand-written networks want them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....data import ClickLog
+from ...tablefit.cells import Cells, cell_numbers
+from ..network import PairEncoder
+from .parameters import Floats
+
+Integers = NDArray[np.int64]
+
+
+class Distinct:
+    """The distinct values ``rows`` (d,) of an index (m,), and the ``place`` of each in them."""
+
+    def __init__(self, index: Integers) -> None:
+        order = index.argsort()
+        ordered = index[order]
+        new = np.empty(len(index), dtype=np.bool_)
+        new[:1] = True
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        places = new.cumsum() - 1
+        self.rows = ordered[new]
+        self.place = np.empty(len(index), dtype=np.int64)
+        self.place[order] = places
+        self._first, self._again, self._again_place = order[new], order[~new], places[~new]
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sums (d, H) of the ``values`` (m, H) of equal index; most stand alone."""
+        result: Floats = values.take(self._first, axis=0)
+        if len(self._again):
+            starts = np.flatnonzero(np.diff(self._again_place, prepend=-1))
+            more = np.add.reduceat(values.take(self._again, axis=0), starts, axis=0)
+            result[self._again_place[starts]] += more
+        return result
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pages: ``clicks``, ``shown`` and ``cells`` are (K, n), ``weight`` (n,) sums to one.
+
+    ``documents`` are rows of the encoder's table, flat; ``cells`` are what examination depends on.
+    """
+
+    queries: Distinct
+    documents: Distinct
+    clicks: NDArray[np.bool_]
+    shown: NDArray[np.bool_]
+    cells: Integers
+    weight: Floats
+    total: float
+
+    @cached_property
+    def distinct_cells(self) -> Distinct:
+        """The distinct cells, over all slots."""
+        return Distinct(self.cells.ravel())
+
+
+class Pages:
+    """A log, to be cut into batches."""
+
+    def __init__(self, log: ClickLog, encoder: PairEncoder, cells: Cells) -> None:
+        ranking, self._query = log.ranking.astype(np.int64), log.query.astype(np.int64)
+        document = self._query[:, None] * encoder.n_docs + ranking
+        self._document = np.where(ranking >= 0, document, encoder.empty)
+        self._empty, self._clicks = encoder.empty, np.asarray(log.clicks)
+        self._cells = cell_numbers(cells, self._clicks)
+        weight = np.ones(len(log)) if log.weight is None else log.weight
+        self._weight = weight.astype(np.float32)
+
+    def batch(self, rows: Integers) -> Batch:
+        """Return the chosen pages."""
+        documents = self._document[rows].T.copy()
+        weight = self._weight[rows]
+        total = max(float(weight.sum()), 1e-12)
+        return Batch(
+            Distinct(self._query[rows]), Distinct(documents.ravel()),
+            self._clicks[rows].T.copy(), documents != self._empty, self._cells[rows].T.copy(),
+            weight / total, total,
+        )  # fmt: skip
+
+    def batches(self, rows: int) -> list[Batch]:
+        """Return all pages; those of a query stand together, for they share documents."""
+        order = self._query.argsort(kind="stable")
+        return [self.batch(order[i : i + rows]) for i in range(0, len(order), rows)]

@@ -1,0 +1,174 @@
+"""Networks of the models whose examination depends on the click prefix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .gru import GRU
+from .network import ExaminedNetwork
+
+if TYPE_CHECKING:
+    from ...data import World
+    from ..base import ClickModel
+
+
+class ARMNetwork(ExaminedNetwork):
+    """The auto-regressive click model."""
+
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
+        self.weights = nn.Parameter(torch.zeros(slots))
+
+    def examination(self, clicks: Tensor) -> Tensor:
+        """Return w_0 plus the weights of the clicks above."""
+        seen = torch.cumsum(clicks[:, :-1] * self.weights[1:], dim=1)
+        return self.weights[0] + functional.pad(seen, (1, 0))
+
+    def frozen(self) -> ClickModel:
+        """Return an ``ARM``."""
+        from ..arm import ARM
+
+        return ARM(self.attractiveness.table(), self.weights.detach().double().numpy())
+
+
+class ARMNCNetwork(ExaminedNetwork):
+    """The non-causal auto-regressive click model."""
+
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
+        self.weights = nn.Parameter(torch.zeros(slots + 1))
+
+    def examination(self, clicks: Tensor) -> Tensor:
+        """Return w_0 plus the weights of the clicks above and of the click itself."""
+        return self.weights[0] + torch.cumsum(clicks * self.weights[1:], dim=1)
+
+    def frozen(self) -> ClickModel:
+        """Return an ``ARMNC``."""
+        from ..arm_nc import ARMNC
+
+        return ARMNC(self.attractiveness.table(), self.weights.detach().double().numpy())
+
+
+class ClickGRU(nn.Module):
+    """Examination logits from a GRU over (position, previous click) embeddings."""
+
+    def __init__(self, slots: int, hidden: int) -> None:
+        super().__init__()
+        self.slots = slots
+        self.position = nn.Embedding(slots, 8)
+        self.click = nn.Embedding(3, 8)  # skipped, clicked, or nothing before the first slot
+        self.gru = GRU(16, hidden)
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, clicks: Tensor) -> Tensor:
+        """Return the logits of every slot, (n, K), from clicks (n, K)."""
+        previous = functional.pad(clicks[:, :-1].long(), (1, 0), value=2)
+        places = torch.arange(clicks.shape[1], device=clicks.device).expand(clicks.shape)
+        inputs = torch.cat([self.position(places), self.click(previous)], dim=2)
+        return self.out(self.gru(inputs))[..., 0]
+
+    def by_prefix(self) -> Tensor:
+        """Return the logits of all click prefixes, (2^K - 1,), in the order of ``cells``.
+
+        Prefixes share their beginnings, so the tree of them is walked level by level, and both
+        children of a prefix share its product with the hidden weights.
+        """
+        gru = self.gru
+        state = self.position.weight.new_zeros(1, gru.hidden_weights.shape[1])
+        levels = []
+        for slot in range(self.slots):
+            before = [0, 1] if slot else [2]  # skipped, clicked; nothing before the first slot
+            place = self.position.weight[slot].expand(len(before), -1)
+            inputs = torch.cat([place, self.click.weight[before]], dim=1)
+            ahead = functional.linear(inputs, gru.input_weights, gru.input_bias)
+            back = functional.linear(state, gru.hidden_weights, gru.hidden_bias)
+            state = _children(ahead, back, state)
+            levels.append(self.out(state)[:, 0])
+        return torch.cat(levels)
+
+
+def _children(ahead: Tensor, back: Tensor, state: Tensor) -> Tensor:
+    """Return the states after each of the inputs ``ahead`` (b, 3 H), for every state (n, H).
+
+    The result is (n b, H): the children of a state stand side by side.
+    """
+    ahead, back, state = ahead[None], back[:, None], state[:, None]
+    hidden = state.shape[2]
+    gates = torch.sigmoid(ahead[..., : 2 * hidden] + back[..., : 2 * hidden])
+    reset, update = gates[..., :hidden], gates[..., hidden:]
+    candidate = torch.tanh(ahead[..., 2 * hidden :] + reset * back[..., 2 * hidden :])
+    return torch.lerp(candidate, state.expand_as(candidate), update).reshape(-1, hidden)
+
+
+class CACMMinusNetwork(ExaminedNetwork):
+    """CACM⊖ with embeddings."""
+
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
+        self.gru = ClickGRU(slots, hidden)
+
+    def examination(self, clicks: Tensor) -> Tensor:
+        """Return the GRU's logits."""
+        return self.gru(clicks)
+
+    def frozen(self) -> ClickModel:
+        """Return a ``CACMMinus``."""
+        from ..cacm import CACMMinus
+
+        with torch.no_grad():
+            examination = torch.sigmoid(self.gru.by_prefix().double()).numpy()
+        return CACMMinus(self.attractiveness.table(), examination)
+
+
+class GRUExamination:
+    """The GRU's logits of the cells of a folded log, as ``fit_examined`` wants them."""
+
+    def __init__(self, slots: int, hidden: int, cells: NDArray[np.int64]) -> None:
+        self.network = ClickGRU(slots, hidden).double()
+        self.cells = torch.from_numpy(cells)
+        self._at: NDArray[np.float64] | None = None
+        self._logits: Tensor | None = None
+
+    def start(self) -> NDArray[np.float64]:
+        """Return the initial weights, flat, with examination near 0.73."""
+        with torch.no_grad():
+            self.network.out.bias.fill_(1.0)
+        return nn.utils.parameters_to_vector(self.network.parameters()).detach().numpy()
+
+    def _all(self, theta: NDArray[np.float64]) -> Tensor:
+        """Return the logits of all prefixes, recorded; the last ones are kept for the gradient."""
+        if self._logits is None or self._at is None or not np.array_equal(theta, self._at):
+            self._at = theta.copy()
+            vector = torch.from_numpy(self._at)
+            nn.utils.vector_to_parameters(vector, self.network.parameters())
+            self._logits = self.network.by_prefix()
+        return self._logits
+
+    def logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cells' logits, (C,)."""
+        return self.all_logits(theta)[self.cells.numpy()]
+
+    def all_logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logits of all click prefixes, (2^K - 1,)."""
+        return self._all(theta).detach().numpy()
+
+    def pull_back(
+        self, theta: NDArray[np.float64], gradient: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the gradient by the weights."""
+        chosen = self._all(theta)[self.cells]
+        self._logits = None  # its record serves one gradient
+        parameters = list(self.network.parameters())
+        gradients = torch.autograd.grad(chosen, parameters, torch.from_numpy(gradient))
+        return torch.cat([part.reshape(-1) for part in gradients]).numpy()
+
+    def curvature(self, information: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one number for all weights: the information that all cells have together."""
+        size = sum(parameter.numel() for parameter in self.network.parameters())
+        return np.full(size, information.sum())

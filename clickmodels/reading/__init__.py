@@ -1,0 +1,1 @@
+"""How a page is read: what families of click models share."""

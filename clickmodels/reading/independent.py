@@ -1,0 +1,47 @@
+"""What all models without any dependence between the slots of a page share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base import ClickModel, zero_after_impossible
+
+
+class IndependentModel(ClickModel):
+    """A model in which a click depends on query, document and rank, and on nothing else.
+
+    A subclass gives ``_probs``, ``shape``, ``relevance``, ``state`` and ``fit``.
+    """
+
+    deterministic: ClassVar[frozenset[str]] = frozenset({"table"})
+
+    def _probs(
+        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return P(C = 1), a new array; 0 where the document is -1.
+
+        The arguments are of shapes that broadcast to the document's; ``rank`` counts from 0.
+        """
+        raise NotImplementedError
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+        """Return P(C_k = 1), (n, K)."""
+        query, ranking = self.checked_pages(query, ranking)
+        return self._probs(query[:, None], ranking, np.arange(ranking.shape[1]))
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Return ``click_probs``: clicks on other slots tell nothing."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        return zero_after_impossible(self.click_probs(query, ranking), clicks)
+
+    def sample_columns(
+        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Draw clicks, (K, n)."""
+        probs = self._probs(query, columns, np.arange(len(columns))[:, None])
+        return rng.random(columns.shape) < probs

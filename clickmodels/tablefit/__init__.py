@@ -1,0 +1,1 @@
+"""Fits of tables: full-batch, on counts of a log."""

@@ -1,0 +1,245 @@
+"""Fitting models that read from the top: counts to the last click, a recursion after it.
+
+Up to its last click a page hides nothing: every document was examined, and reading went on each
+time. Those parts of the likelihood fold into counts. Only the tail after the last click (or the
+whole page without one) needs a recursion: see ``chain_tails``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from ...common.grouping import group_rows
+from ...data import ClickLog, World
+from .cells import row_weights
+from .continuation import ByRank, Continuation, Satisfying
+from .pair_counts import Placed
+from .prior import BetaPrior, logistic
+from .quasi_newton import search
+from .tails import TINY, Tails, TailTerms, tail_terms
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ChainCounts:
+    """What a log says for sure, by pair (P,) or click cell (C,), and its tails."""
+
+    clicked: Floats  # (P,)
+    skipped: Floats  # (P,), above the last click of their page
+    clicked_cells: Floats  # (C,)
+    went_on: Floats  # (C,), clicks that a later click followed
+    tails: Tails
+    skips: float = field(init=False)  # after which reading surely went on
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "skips", float(self.skipped.sum()))
+
+    def shown(self, n_pairs: int) -> NDArray[np.bool_]:
+        """Return which of the pairs have a count, (P,)."""
+        present = np.zeros(n_pairs + 1, dtype=bool)
+        present[:-1] = (self.clicked > 0) | (self.skipped > 0)
+        for group in self.tails.groups:
+            present[group.below] = True
+        return present[:-1]
+
+
+class ChainFold:
+    """A log's places in the counts, to be weighted: what all bootstraps of the log share.
+
+    Costs a sort of the pages' tails; ``counts`` then takes a few passes over the log.
+
+    Attributes
+    ----------
+    pairs : (P,)
+        ``query * N + document`` of the pairs shown, rising.
+    whole : ChainCounts
+        The counts of the log itself.
+    """
+
+    def __init__(self, log: ClickLog, world: World, cells: str) -> None:
+        slots, ranks = log.slots, np.arange(log.slots)
+        size = world.n_queries * world.n_docs
+        integer: Any = np.int32 if size < 2**31 else np.int64
+        pair = log.query[:, None].astype(integer) * integer(world.n_docs) + log.ranking
+        empty = log.ranking < 0
+        if empty.any():
+            pair[empty] = size
+        present = np.zeros(size + 1, dtype=bool)
+        present[pair] = True
+        self.pairs = np.flatnonzero(present[:-1])
+        number = (np.cumsum(present) - 1).astype(integer)
+        number[-1] = len(self.pairs)  # of empty slots
+        place = number.take(pair)
+        last = slots - 1 - log.clicks[:, ::-1].argmax(axis=1)
+        last[~log.clicks.any(axis=1)] = -1
+        self.n_cells = len(self.pairs) if cells == "pair" else slots
+        cell = place if cells == "pair" else np.broadcast_to(ranks, place.shape)
+        n_pairs, above = len(self.pairs), ranks < last[:, None]
+        self._clicked = Placed(log.clicks, place, n_pairs)
+        self._clicked_cells = Placed(log.clicks, cell, self.n_cells)
+        self._skipped = Placed(~log.clicks & above, place, n_pairs)
+        self._went_on = Placed(log.clicks & above, cell, self.n_cells)
+        tail = np.where(ranks >= last[:, None], log.ranking, -1)
+        first, group = group_rows([last[:, None], log.query[:, None], tail])
+        order = np.argsort(last[first], kind="stable")  # pages without a click come first
+        first = first[order]
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        whole = np.ones((len(group), 1), dtype=bool)
+        self._tails = Placed(whole, number[group][:, None], len(first))
+        self._last = last[first]
+        self._pages = np.ascontiguousarray(place[first].T)
+        self._stop = np.where(self._last >= 0, cell[first, self._last], 0)
+        (self.whole,) = self.counts(row_weights(log)[:, None])
+
+    def counts(self, weights: Floats) -> list[ChainCounts]:
+        """Return the counts for M weightings of the rows (n, M)."""
+        sure = (self._clicked, self._skipped, self._clicked_cells, self._went_on)
+        counted = [placed.counts(weights) for placed in (*sure, self._tails)]
+        return [
+            ChainCounts(
+                clicked, skipped, cells, went_on,
+                Tails.of(self._pages, self._last, self._stop, pages),
+            )
+            for clicked, skipped, cells, went_on, pages in zip(*counted, strict=True)
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FittedChain:
+    """Logits of attractiveness (P,), θ, and the priors that were learned."""
+
+    logits: Floats
+    theta: Floats
+    attractive: BetaPrior
+    continuation: Continuation
+
+
+def fit_chain(
+    counts: ChainCounts, continuation: Continuation, start: FittedChain | None = None
+) -> FittedChain:
+    """Return the most likely logits and θ, with the priors learned.
+
+    Rounds of searching (L-BFGS) and learning the priors, from ``start`` (the fit to a similar log)
+    or from nothing. A step costs one pass over the tails. Deterministic.
+    """
+    n_pairs = len(counts.clicked)
+    attractive = BetaPrior()
+    if start is None:
+        theta = continuation.start(len(counts.clicked_cells))
+        point = np.concatenate([np.full(n_pairs, attractive.logit), theta])
+    else:
+        attractive, continuation = start.attractive, start.continuation
+        point = np.concatenate([start.logits, start.theta])
+    objective = ChainObjective(counts, attractive, continuation)
+    point = search(objective, point, start is not None)
+    return FittedChain(
+        point[:n_pairs], point[n_pairs:], objective.attractive, objective.continuation
+    )
+
+
+class ChainObjective:
+    """Minus the log posterior of the logits of attractiveness (P,) and of θ."""
+
+    def __init__(
+        self, counts: ChainCounts, attractive: BetaPrior, continuation: Continuation
+    ) -> None:
+        self.counts, self.attractive, self.continuation = counts, attractive, continuation
+        self.n_pairs = len(counts.clicked)
+        self._at: Floats | None = None
+        self._terms: TailTerms | None = None
+
+    def __call__(self, point: Floats) -> tuple[float, Floats]:
+        """Return value and gradient."""
+        counts = self.counts
+        values, theta = logistic(point[: self.n_pairs]), point[self.n_pairs :]
+        a = values.p
+        skip, click = self.continuation.values(a, theta)
+        tail = self._tails_at(point, a)
+        skip, click = max(skip, TINY), np.maximum(click, TINY)
+        likelihood = (
+            counts.clicked @ values.log_p + counts.skipped @ values.log_not_p
+            + counts.skips * np.log(skip) + counts.went_on @ np.log(click)
+            + tail.log_likelihood
+        )  # fmt: skip
+        by_a, by_theta = self.continuation.pull_back(
+            a, theta, tail.by_skip + counts.skips / skip, tail.by_click + counts.went_on / click
+        )
+        by_logits = (
+            self.attractive.gradient(a) - counts.clicked * (1 - a) + counts.skipped * a
+            - (tail.by_attractive + by_a) * a * (1 - a)
+        )  # fmt: skip
+        prior, by_prior = self.continuation.prior(theta)
+        value = self.attractive.loss(values) + prior - likelihood
+        return float(value), np.concatenate([by_logits, by_prior - by_theta])
+
+    def _tails_at(self, point: Floats, a: Floats) -> TailTerms:
+        """Return what the tails say; the latest is kept, since a round begins where one ended."""
+        if self._terms is None or self._at is None or not np.array_equal(point, self._at):
+            skip, click = self.continuation.values(a, point[self.n_pairs :])
+            self._terms, self._at = tail_terms(self.counts.tails, a, skip, click), point.copy()
+        return self._terms
+
+    def learn(self, point: Floats) -> float:
+        """Learn the priors from expected examinations and satisfactions."""
+        a, theta = expit(point[: self.n_pairs]), point[self.n_pairs :]
+        tail, before = self._tails_at(point, a), self.attractive
+        self.attractive = before.learned(self.counts.clicked, self._examined(a, tail))
+        self.continuation = self.continuation.learned(
+            theta, self.counts.clicked_cells, tail.stops
+        )
+        return self.attractive.distance(before)
+
+    def _examined(self, a: Floats, tail: TailTerms) -> Floats:
+        """Return how often each pair was examined, given the clicks, (P,)."""
+        # P(examined, not clicked | tail) = -(1 - a) ∂ log P(tail) / ∂a, because the tail's
+        # probability is linear in 1 - a.
+        return self.counts.clicked + self.counts.skipped - tail.by_attractive * (1 - a)
+
+    def curvature(self, point: Floats) -> Floats:
+        """Return an estimate of the Hessian's diagonal: binomial information of expected trials."""
+        a, theta, counts = expit(point[: self.n_pairs]), point[self.n_pairs :], self.counts
+        tail = self._tails_at(point, a)
+        examined = np.maximum(self._examined(a, tail), 0.0)
+        return np.concatenate([
+            examined * a * (1 - a) + self.attractive.curvature(a),
+            self.continuation.curvature(a, theta, counts.skips, counts.clicked_cells),
+        ])  # fmt: skip
+
+
+METHODS = ("likelihood", "counts")
+_CYCLES = 20  # of learning a prior, which here has to be done in one go
+
+
+
+def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> FittedChain:
+    """Return the closed form under the assumption that reading ends at the last click.
+
+    Documents down to the last click were examined (all of them on a page without one), and every
+    last click ended its page. Unlike the likelihood, this takes for certain what is only likely:
+    the two agree where nothing stands below a last click.
+    """
+    n_pairs = len(counts.clicked)
+    skipped = counts.skipped + counts.tails.without_clicks(n_pairs)
+    attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped, _CYCLES)
+    logits = _posterior(counts.clicked, skipped, attractive)
+    stopped = counts.clicked_cells - counts.went_on
+    if isinstance(continuation, ByRank):
+        rates = _posterior(counts.went_on, stopped, BetaPrior(0.5, 0.5))
+        return FittedChain(logits, rates, attractive, continuation)
+    satisfied = BetaPrior(1.0, 1.0).learned(stopped, counts.clicked_cells, _CYCLES)
+    theta = _posterior(stopped, counts.went_on, satisfied)
+    return FittedChain(logits, theta, attractive, Satisfying(True, satisfied))
+
+
+def _posterior(successes: Floats, failures: Floats, prior: BetaPrior) -> Floats:
+    """Return the logits of the most likely probabilities."""
+    one, zero = successes + prior.successes, np.maximum(failures, 0.0) + prior.failures
+    return np.asarray(logit(one / (one + zero)))

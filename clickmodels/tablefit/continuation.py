@@ -1,0 +1,192 @@
+"""How reading goes on in models that read from the top, as parameters to be fitted."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from .prior import BetaPrior, logistic
+
+_RATE_SD = 6.0  # a weak normal prior on the logits of shared rates, against ranks hardly seen
+_START_RATE = 2.0  # logit
+
+Floats = NDArray[np.float64]
+
+
+class Continuation(Protocol):
+    """P(reading goes on) after a skip and after a click, from parameters θ.
+
+    After a skip it is one number; after a click one for each of C click cells, which are the pairs
+    or the ranks.
+    """
+
+    cells: str  # "pair" or "rank"
+
+    def start(self, n_cells: int) -> Floats:
+        """Return the first θ."""
+
+    def values(self, attractive: Floats, theta: Floats) -> tuple[float, Floats]:
+        """Return P(goes on | skip) and P(goes on | click), (C,), given attractiveness (P,)."""
+
+    def pull_back(
+        self, attractive: Floats, theta: Floats, by_skip: float, by_click: Floats
+    ) -> tuple[Floats | float, Floats]:
+        """Return the gradients by attractiveness (P,) and by θ, given those by the values."""
+
+    def prior(self, theta: Floats) -> tuple[float, Floats]:
+        """Return minus the log prior of θ and its gradient."""
+
+    def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
+        """Return an estimate of the Hessian's diagonal by θ.
+
+        ``skips`` are those that reading surely went on after, ``clicked`` (C,) clicks by cell.
+        """
+
+    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> Continuation:
+        """Return this with its priors learned.
+
+        ``clicked`` (C,) are clicks, ``stops`` (C,) the sum of 1 / P(tail) over last clicks.
+        """
+
+
+class Satisfying:
+    """DBN: a click satisfies by pair, or else reading goes on as after a skip.
+
+    ``patient`` is the simplified DBN: reading always goes on unless satisfied.
+    """
+
+    cells = "pair"
+
+    def __init__(self, patient: bool, satisfied: BetaPrior | None = None) -> None:
+        self.patient = patient
+        self.satisfied = BetaPrior(1.0, 1.0) if satisfied is None else satisfied
+
+    def split(self, theta: Floats) -> tuple[Floats, float]:
+        """Return the logits of satisfaction (P,) and the continuation probability."""
+        return (theta, 1.0) if self.patient else (theta[:-1], float(expit(theta[-1])))
+
+    def start(self, n_cells: int) -> Floats:
+        """Return θ: satisfaction at the prior's mean."""
+        logits = np.full(n_cells, self.satisfied.logit)
+        return logits if self.patient else np.append(logits, _START_RATE)
+
+    def values(self, attractive: Floats, theta: Floats) -> tuple[float, Floats]:
+        """Return γ and γ (1 - s)."""
+        logits, goes_on = self.split(theta)
+        return goes_on, goes_on * expit(-logits)
+
+    def pull_back(
+        self, attractive: Floats, theta: Floats, by_skip: float, by_click: Floats
+    ) -> tuple[Floats | float, Floats]:
+        """Return the gradient by θ; attractiveness has no part in it."""
+        logits, goes_on = self.split(theta)
+        satisfied = expit(logits)
+        by_logits = by_click * (-goes_on * satisfied * (1.0 - satisfied))
+        if self.patient:
+            return 0.0, by_logits
+        by_rate = by_skip + float(by_click @ (1.0 - satisfied))
+        return 0.0, np.append(by_logits, by_rate * goes_on * (1.0 - goes_on))
+
+    def prior(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the Beta prior of satisfaction and the rate's."""
+        logits, _ = self.split(theta)
+        values = logistic(logits)
+        value, gradient = self.satisfied.loss(values), self.satisfied.gradient(values.p)
+        if self.patient:
+            return value, gradient
+        rate_value, rate_gradient = _rate_prior(theta[-1:])
+        return value + rate_value, np.append(gradient, rate_gradient)
+
+    def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
+        """Return the binomial information of the clicks, and of all transitions."""
+        logits, goes_on = self.split(theta)
+        satisfied = expit(logits)
+        by_logits = clicked * satisfied * (1 - satisfied) + self.satisfied.curvature(satisfied)
+        if self.patient:
+            return by_logits
+        return np.append(by_logits, (skips + clicked.sum() + 1.0) * (1.0 - goes_on))
+
+    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> Satisfying:
+        """Return this with the satisfaction prior learned from expected satisfactions."""
+        logits, _ = self.split(theta)
+        # P(tail) = s + (1 - s) P(no more clicks), so s / P(tail) = P(satisfied | tail).
+        satisfied = np.clip(expit(logits) * stops, 0.0, clicked)
+        return Satisfying(self.patient, self.satisfied.learned(satisfied, clicked))
+
+
+class ByRank:
+    """DCM: after a click reading goes on with a probability of its rank; after a skip always."""
+
+    cells = "rank"
+
+    def start(self, n_cells: int) -> Floats:
+        """Return θ."""
+        return np.full(n_cells, _START_RATE)
+
+    def values(self, attractive: Floats, theta: Floats) -> tuple[float, Floats]:
+        """Return 1 and λ, (K,)."""
+        return 1.0, expit(theta)
+
+    def pull_back(
+        self, attractive: Floats, theta: Floats, by_skip: float, by_click: Floats
+    ) -> tuple[Floats | float, Floats]:
+        """Return the gradient by θ."""
+        return 0.0, by_click * expit(theta) * expit(-theta)
+
+    def prior(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the rates' weak prior."""
+        return _rate_prior(theta)
+
+    def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
+        """Return the binomial information of the clicks."""
+        return clicked * expit(theta) * expit(-theta) + _RATE_SD**-2
+
+    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRank:
+        """Return this: there is nothing to learn."""
+        return self
+
+
+class ByRelevance:
+    """CCM: τ₁ after a skip, τ₂ (1 - a) + τ₃ a after a click on a document of attractiveness a."""
+
+    cells = "pair"
+
+    def start(self, n_cells: int) -> Floats:
+        """Return the logits of τ₁, τ₂, τ₃."""
+        return np.full(3, _START_RATE)
+
+    def values(self, attractive: Floats, theta: Floats) -> tuple[float, Floats]:
+        """Return τ₁ and the probability by pair."""
+        skip, irrelevant, relevant = expit(theta)
+        return float(skip), irrelevant + (relevant - irrelevant) * attractive
+
+    def pull_back(
+        self, attractive: Floats, theta: Floats, by_skip: float, by_click: Floats
+    ) -> tuple[Floats | float, Floats]:
+        """Return the gradients by attractiveness and by θ."""
+        rates = expit(theta)
+        relevant = float(by_click @ attractive)
+        by_rates = np.array([by_skip, float(by_click.sum()) - relevant, relevant])
+        return by_click * (rates[2] - rates[1]), by_rates * rates * (1.0 - rates)
+
+    def prior(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the rates' weak prior."""
+        return _rate_prior(theta)
+
+    def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
+        """Return the binomial information of skips and clicks."""
+        relevant = float(clicked @ attractive)
+        trials = np.array([skips, float(clicked.sum()) - relevant, relevant])
+        return trials * expit(theta) * expit(-theta) + _RATE_SD**-2
+
+    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRelevance:
+        """Return this: there is nothing to learn."""
+        return self
+
+
+def _rate_prior(theta: Floats) -> tuple[float, Floats]:
+    gradient = theta / _RATE_SD**2
+    return 0.5 * float(theta @ gradient), gradient

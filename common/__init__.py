@@ -1,0 +1,1 @@
+"""What every room uses: checks, storage, registry, progress, random numbers, ordering, grouping."""

@@ -1,0 +1,25 @@
+"""The machine and the caller: how many cores there are, warnings at the line that called us."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+
+def cores() -> int:
+    """Return the number of cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_OURS = __name__.split(".")[0] + "."
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn as if at the innermost line that is not in this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

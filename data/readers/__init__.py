@@ -1,0 +1,1 @@
+"""Readers of files: LETOR worlds and click logs of several formats."""

@@ -1,0 +1,255 @@
+"""Worlds from LETOR files: MSLR, MQ2007 and MQ2008, Yahoo, Istella."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common import checks
+from ..candidates import draw_stratified, power_law
+from ..world import World
+from .letor_lines import Block, read_blocks
+
+PathLike = str | os.PathLike[str]
+
+
+def load_letor(
+    path_or_paths: PathLike | Sequence[PathLike],
+    n_docs: int | None = None,
+    max_queries: int | None = None,
+    max_grade: int = 4,
+    seed: int = 0,
+    *,
+    min_docs: int = 1,
+    mixed_grades: bool = False,
+) -> World:
+    """Read a world from files with lines ``grade qid:Q 1:v … F:v # comment``.
+
+    Parameters
+    ----------
+    path_or_paths : path, or sequence of paths
+        Files, plain or gzip, read one after the other. A qid that is in two of them is an error:
+        most likely they are folds that overlap.
+    n_docs : int, optional
+        Draw so many candidates a query (at least 2) by ``draw_stratified``. None: keep all, in
+        the order of the file, padded to the longest list.
+    max_queries : int, optional
+        Keep the first so many queries in the order of the files, counted after ``min_docs`` and
+        ``mixed_grades``. Reading goes by blocks of 10,000 lines and stops when these queries are
+        complete, that is, when another one has begun: what comes later is neither read nor checked.
+    max_grade : int
+        The highest grade there can be.
+    seed : int
+        For the draw, and for which queries are frequent: frequencies follow ``power_law``.
+    min_docs : int
+        Leave out queries with fewer documents in the files. The paper has 10.
+    mixed_grades : bool
+        Leave out queries whose grades are all the same. The paper does.
+
+    Returns
+    -------
+    World
+        Features (Q, N, F) are 0 where a line does not give them. ``query_ids`` are the qids.
+        ``doc_ids`` come from comments ``#docid = X`` (MQ2007, MQ2008), or else are
+        "<qid>:<place in the query, from 0>". The lines of a query need not stand together.
+
+    Raises
+    ------
+    ValueError
+        With file and line: a malformed line, a missing qid, a value that is NaN, infinite or
+        beyond float32, a feature index below 1 or not rising, a grade that is not an integer in
+        0..max_grade, a damaged gzip file. With the file: no documents in it, or a shared qid.
+    FileNotFoundError
+        With the file.
+    MemoryError
+        The world would not fit into the memory that is available (where the system tells).
+
+    Notes
+    -----
+    Time grows with the lines that are read, about 15 MB of text a second. Memory is 4 bytes a
+    feature for each line read, and about 5 for each place of the world: Q x ``n_docs``, or
+    without ``n_docs`` Q x the longest list. For MSLR-WEB10K this is about 2 GB with ten documents
+    a query, and 8 GB with all of them, most of which is padding.
+    """
+    paths = _paths(path_or_paths)
+    keep = _Keep(
+        None if n_docs is None else checks.positive_integer(n_docs, "n_docs", 2),
+        None if max_queries is None else checks.positive_integer(max_queries, "max_queries"),
+        checks.positive_integer(min_docs, "min_docs"),
+        mixed_grades,
+    )
+    max_grade = checks.positive_integer(max_grade, "max_grade")
+    seed = checks.positive_integer(seed, "seed", 0)
+    draw_rng, query_rng = np.random.default_rng(seed).spawn(2)
+
+    blocks = _read(paths, max_grade, keep)
+    qid = np.concatenate([block.qid for block in blocks])
+    grade = np.concatenate([block.grade for block in blocks])
+    width = max(block.features.shape[1] for block in blocks)
+    query = _in_order_of_appearance(qid)
+    kept = np.flatnonzero(keep.passing(query, grade))[:max_queries]
+    if not len(kept):
+        raise ValueError(f"no query passes min_docs={min_docs}, mixed_grades={mixed_grades}")
+    longest = int(np.bincount(query)[kept].max())
+    _require_memory(keep.world_bytes(len(kept), longest, width), paths)
+    line, place = _lists(query, kept, longest)
+    if n_docs is not None:
+        drawn = draw_stratified(grade[line], line >= 0, n_docs, draw_rng)
+        line = np.where(drawn < 0, -1, np.take_along_axis(line, np.maximum(drawn, 0), axis=1))
+
+    return World(
+        np.where(line >= 0, grade[line], -1),
+        _features(blocks, line, width),
+        power_law(len(kept), query_rng),
+        query_ids=qid[line.max(axis=1)].astype(np.str_),
+        doc_ids=_names(blocks, qid, place, line),
+        max_grade=max_grade,
+        name=" + ".join(path.name for path in paths),
+    )
+
+
+def _paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
+    paths = [Path(path) for path in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+    if not paths:
+        raise ValueError("path_or_paths must name at least one file")
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: no such file")
+    return paths
+
+
+class _Keep(NamedTuple):
+    """What to keep of the files: the arguments of ``load_letor``."""
+
+    n_docs: int | None
+    max_queries: int | None
+    min_docs: int
+    mixed_grades: bool
+
+    def passing(self, query: NDArray[np.int64], grade: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Which queries (Q,) pass the filters, given the query and grade of each line (n,)."""
+        count = np.bincount(query)
+        mixed = np.zeros(len(count), dtype=bool)
+        first = np.unique(query, return_index=True)[1]
+        mixed[query[grade != grade[first][query]]] = True
+        return (count >= self.min_docs) & (mixed | (not self.mixed_grades))
+
+    def enough(self, blocks: list[Block], n_queries: int) -> bool:
+        """Whether these blocks, of ``n_queries`` queries, hold all that is to be kept."""
+        if self.max_queries is None or n_queries <= self.max_queries:
+            return False
+        query = _in_order_of_appearance(np.concatenate([block.qid for block in blocks]))
+        passing = self.passing(query, np.concatenate([block.grade for block in blocks]))
+        passing[query[-1]] = False  # it may go on in the next block
+        return int(passing.sum()) >= self.max_queries
+
+    def world_bytes(self, n_queries: float, longest: int, width: int) -> float:
+        """Memory to make a world out of the lines: features, their check, lists and names."""
+        places = n_queries * (self.n_docs or longest)
+        return 5 * places * width + 120 * n_queries * longest
+
+
+def _read(paths: list[Path], max_grade: int, keep: _Keep) -> list[Block]:
+    """Read blocks and make their features dense, while there is memory for what is to be kept."""
+    blocks: list[Block] = []
+    file_of: dict[int, int] = {}
+    counts: Counter[int] = Counter()
+    sizes = [path.stat().st_size for path in paths]
+    for number, path in enumerate(paths):
+        empty = True
+        for block in read_blocks(path, max_grade):
+            empty = False
+            counts.update(block.qid.tolist())
+            for qid in np.unique(block.qid).tolist():
+                if file_of.setdefault(qid, number) != number:
+                    raise ValueError(f"{path}: qid {qid} is also in {paths[file_of[qid]]}")
+            growth = sum(sizes) / (sum(sizes[:number]) + block.position)
+            if keep.max_queries is not None:
+                growth = max(1.0, min(growth, keep.max_queries / len(counts)))
+            lines_to_store = counts.total() * (growth - 1) + len(block.qid)
+            width = block.features.shape[1]
+            padded = keep.world_bytes(len(counts) * growth, max(counts.values()), width)
+            _require_memory(4 * width * lines_to_store + padded, paths)
+            blocks.append(block._replace(features=block.features.toarray()))
+            if keep.enough(blocks, len(counts)):
+                return blocks
+        if empty:
+            raise ValueError(f"{path}: no documents in it")
+    return blocks
+
+
+def _require_memory(needed: float, paths: list[Path]) -> None:
+    available = _available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"{', '.join(map(str, paths))}: about {needed / 2**30:.2g} GiB more memory needed, "
+            f"{available / 2**30:.2g} GiB available; give n_docs= to draw some documents of each "
+            "query, or max_queries= to read fewer queries"
+        )
+
+
+def _available_memory() -> float:
+    """Bytes that can be had without swapping; infinite where the system does not tell."""
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        found = None
+    return 1024.0 * int(found[1]) if found else math.inf
+
+
+def _in_order_of_appearance(qid: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each line's query (n,), numbered from 0 in the order in which qids first appear."""
+    _, first, index = np.unique(qid, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[index]
+
+
+def _lists(
+    query: NDArray[np.int64], kept: NDArray[np.int64], longest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Line numbers of the kept queries' documents, (Q, longest), -1 = none; places of lines (n,).
+
+    A line's place is the number of lines of its query before it.
+    """
+    counts = np.bincount(query)
+    order = np.argsort(query, kind="stable")
+    place = np.empty_like(query)
+    place[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    row = np.full(len(counts), -1)
+    row[kept] = np.arange(len(kept))
+    inside = np.flatnonzero(row[query] >= 0)
+    line = np.full((len(kept), longest), -1)
+    line[row[query[inside]], place[inside]] = inside
+    return line, place
+
+
+def _names(
+    blocks: list[Block], qid: NDArray[np.int64], place: NDArray[np.int64], line: NDArray[np.int64]
+) -> NDArray[np.str_]:
+    """Document names, shaped like ``line``; "" where there is no document."""
+    made = np.char.add(np.char.add(qid.astype(np.str_), ":"), place.astype(np.str_))
+    given = np.concatenate([block.doc_ids for block in blocks])
+    names = np.where(given == "", made, given)
+    result = np.full(line.shape, "", dtype=names.dtype)
+    result[line >= 0] = names[line[line >= 0]]
+    return result
+
+
+def _features(blocks: list[Block], line: NDArray[np.int64], width: int) -> NDArray[np.float32]:
+    """Features (Q, N, width) of the documents in these lines (Q, N); 0 where there is none."""
+    features = np.zeros((*line.shape, width), dtype=np.float32)
+    start = 0
+    for block in blocks:
+        stop = start + len(block.qid)
+        here = (line >= start) & (line < stop)
+        features[here, : block.features.shape[1]] = block.features[line[here] - start]
+        start = stop
+    features.flags.writeable = False  # a world shares such an array instead of copying it
+    return features

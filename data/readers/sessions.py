@@ -1,0 +1,156 @@
+"""Click logs of search sessions, with human grades where there are any."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..log import ClickLog
+from ..world import World
+from .log_files import Index, LogFiles, Pages, PathLike, Paths, numbered_lines
+
+FIELDS = ("session", "query", "documents", "types", "clicks")
+SPAM, UNJUDGED, MAX_GRADE = -2, -1, 4
+
+
+@overload
+def read_sessions(path: Paths, labels: PathLike | None = None) -> tuple[World, ClickLog]: ...
+@overload
+def read_sessions(
+    path: Mapping[str, Paths], labels: PathLike | None = None
+) -> tuple[World, dict[str, ClickLog]]: ...
+def read_sessions(
+    path: Paths | Mapping[str, Paths], labels: PathLike | None = None
+) -> tuple[World, ClickLog | dict[str, ClickLog]]:
+    """Read a log with lines ``session TAB query TAB [documents] TAB [types] TAB [clicks]``.
+
+    Parameters
+    ----------
+    path : path, sequence of paths, or mapping from names to either
+        Several files share one world. A sequence is read one file after the other into one log.
+        A mapping, such as ``{"train": …, "valid": …, "test": …}``, gives a log for each name.
+    labels : path, optional
+        A file of the same lines with ``TAB [grades]`` at their end. Only query, documents and
+        grades are used: a grade goes to the document wherever the query shows it. Grades are
+        0 to 4; -2 (spam) becomes 0, as in LETOR; -1 is unjudged.
+
+    Returns
+    -------
+    world : World
+        ``query_ids`` and ``doc_ids`` keep the file's names. Queries are numbered in order of first
+        appearance, and so are the documents of each, which are its candidates. ``relevance`` is
+        -1 for a document without a grade. ``query_probs`` are the frequencies in all files.
+    log : ClickLog, or dict of them
+        The pages in the order of the file, with the world's fingerprint. Shorter pages end in
+        empty slots (-1). Sessions and types of results are not kept.
+
+    Warns
+    -----
+    UserWarning
+        If lines of ``labels`` disagree about a document, with the number of such query-document
+        pairs: the most frequent grade is taken, and the highest of equally frequent ones. If none
+        of the graded documents is in the log.
+
+    Raises
+    ------
+    ValueError
+        With file and line: a malformed line, lists of different lengths, a click that is not 0 or
+        1, a grade outside -2..4. With the file: no pages in it.
+    FileNotFoundError
+        With the file.
+
+    Notes
+    -----
+    Clicks are by slot, so no click can be on a document that was not shown, and a document shown
+    twice on a page stays there twice, clicked where it was clicked. Graded documents that no page
+    of the log shows are left out. Reads about 5 MB of text a second; the world's names take 4
+    bytes a character for each of Q × N places, N being the most documents of a query.
+    """
+    files = LogFiles(path)
+    if labels is not None and not Path(labels).is_file():
+        raise FileNotFoundError(f"{labels}: no such file")
+    files.read(_read_file)
+    relevance = None if labels is None else _grades(Path(labels), files.index)
+    world = files.world(relevance)
+    logs = files.logs(world)
+    return world, logs if isinstance(path, Mapping) else logs[""]
+
+
+def _read_file(path: Path, index: Index, pages: Pages) -> None:
+    for where, line in numbered_lines(path):
+        query, documents, clicks = _fields(line, where)
+        if not set(clicks) <= {"0", "1"}:
+            raise ValueError(f"{where}: clicks must be 0 or 1")
+        clicked = [slot for slot, click in enumerate(clicks) if click == "1"]
+        pages.add(*index.page(query, documents), clicked)
+
+
+def _grades(path: Path, index: Index) -> NDArray[np.int8]:
+    """Return the grades of the documents in ``index``, (Q, N); -1 where there is none."""
+    votes: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+    for where, line in numbered_lines(path):
+        query, documents, grades = _fields(line, where, "grades")
+        for document, text in zip(documents, grades, strict=True):
+            grade = _grade(text, where)
+            pair = index.find(query, document)
+            if pair is not None and grade != UNJUDGED:
+                votes[pair][grade] += 1
+    relevance = np.full(index.shape, UNJUDGED, dtype=np.int8)
+    for pair, grades_of_pair in votes.items():
+        relevance[pair] = max(grades_of_pair, key=lambda grade: (grades_of_pair[grade], grade))
+    disagreeing = sum(len(grades_of_pair) > 1 for grades_of_pair in votes.values())
+    if disagreeing:
+        warnings.warn(
+            f"{path}: lines disagree about the grades of {disagreeing} query-document pairs; the "
+            "most frequent grade of each is taken",
+            stacklevel=3,
+        )
+    if not votes:
+        warnings.warn(f"{path}: none of its graded documents is in the log", stacklevel=3)
+    return relevance
+
+
+def _grade(text: str, where: str) -> int:
+    try:
+        grade = int(text)
+    except ValueError:
+        raise ValueError(f"{where}: grade {text!r} is not an integer") from None
+    if not SPAM <= grade <= MAX_GRADE:
+        raise ValueError(f"{where}: grade {grade} is outside {SPAM}..{MAX_GRADE}")
+    return 0 if grade == SPAM else grade
+
+
+def _fields(line: str, where: str, last: str = "clicks") -> tuple[str, list[str], list[str]]:
+    """Return the query, the documents and the list in the last field of a line."""
+    names = FIELDS if last == FIELDS[-1] else (*FIELDS, last)
+    fields = line.split("\t")
+    if len(fields) != len(names):
+        raise ValueError(
+            f"{where}: {len(fields)} fields split by tabs, not {len(names)} ({', '.join(names)})"
+        )
+    query = fields[1].strip()
+    if not query:
+        raise ValueError(f"{where}: the query is empty")
+    documents, *others = (
+        _items(text, f"{where}: {name}") for text, name in zip(fields[2:], names[2:], strict=True)
+    )
+    for items, name in zip(others, names[3:], strict=True):
+        if len(items) != len(documents):
+            raise ValueError(f"{where}: {len(documents)} documents, but {len(items)} {name}")
+    return query, documents, others[-1]
+
+
+def _items(text: str, what: str) -> list[str]:
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        raise ValueError(f"{what} is not a list in brackets")
+    items = [item.strip() for item in text[1:-1].split(",")]
+    if "" in items:
+        raise ValueError(f"{what} has an empty item")
+    return items

@@ -1,0 +1,1 @@
+"""How well a click model predicts clicks and ranks documents."""

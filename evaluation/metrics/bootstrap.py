@@ -1,0 +1,127 @@
+"""Intervals over the pages of a test log, by resampling them with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...clickmodels import ClickModel
+from ...common import checks
+from ...data import ClickLog
+from ..statistics import Interval, between, checked_confidence
+from .outcomes import losses, weights
+from .perplexity import from_totals
+
+_COUNTS = 1 << 22  # counts (resample, row) held at once
+
+
+def perplexity_interval(
+    model: ClickModel,
+    log: ClickLog,
+    conditional: bool = True,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return the mean perplexity on ``log`` and its bootstrap interval over pages.
+
+    Whole pages are resampled, so the dependence of their slots is kept. The model is asked once;
+    then a resample costs a draw and a few multiplications a row. Memory O(n K).
+
+    Returns
+    -------
+    Interval
+        ``mean`` is ``perplexity(model, log).mean``, the bounds are percentiles of the resamples,
+        and ``n`` is the number of pages. Bounds are infinite when so many resamples are.
+    """
+    loss = np.empty(log.ranking.shape)
+    for rows, part in losses(model, log, conditional):
+        loss[rows] = part
+    shown = log.ranking >= 0
+    weight = weights(log)
+    some = (weight > 0) & shown[:, 0]  # an empty page has nothing to predict
+    table = _summable(loss[some], shown[some])
+    values = [
+        _means(counts @ table, log.slots)
+        for counts in _batches(log[some], resamples, seed)
+    ]
+    mean = float(_means(weight[some] @ table, log.slots))
+    return _percentiles(mean, np.concatenate(values), confidence, log)
+
+
+def bootstrap(
+    statistic: Callable[[ClickLog], float],
+    log: ClickLog,
+    resamples: int = 200,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return ``statistic(log)`` and its bootstrap interval over pages.
+
+    The statistic must honour weights: it gets each resample as a log of the rows that were drawn,
+    weighted by how often. For perplexity, ``perplexity_interval`` is much faster.
+    """
+    values = []
+    for counts in resampled(log, resamples, seed):
+        drawn = counts > 0
+        values.append(float(statistic(replace(log[drawn], weight=counts[drawn]))))
+    return _percentiles(float(statistic(log)), np.array(values), confidence, log)
+
+
+def resampled(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Draw as many impressions as ``log`` has, again and again: how often each row came, (n,).
+
+    A row of weight w stands for w impressions and is drawn as often as w rows would be.
+    """
+    resamples = checks.positive_integer(resamples, "resamples", 2)
+    if not log.impressions > 0:
+        raise ValueError("the log has no impressions to draw from")
+    rng = np.random.default_rng(seed)
+    n = len(log)
+    for _ in range(resamples):
+        if log.weight is None:
+            drawn = rng.integers(n, size=n)
+            yield np.bincount(drawn, minlength=n).astype(np.float64)
+        else:
+            total = max(round(log.impressions), 1)
+            yield rng.multinomial(total, log.weight / log.weight.sum()).astype(np.float64)
+
+
+def _batches(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    size = max(_COUNTS // max(len(log), 1), 1)
+    batch: list[NDArray[np.float64]] = []
+    for counts in resampled(log, resamples, seed):
+        batch.append(counts)
+        if len(batch) == size:
+            yield np.stack(batch)
+            batch = []
+    if batch:
+        yield np.stack(batch)
+
+
+def _summable(loss: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Join finite losses, pages and impossible outcomes, (n, 3 K): 0 times inf would be NaN."""
+    infinite = np.isinf(loss)
+    return np.hstack([np.where(infinite, 0.0, loss), shown, infinite])
+
+
+def _means(sums: NDArray[np.float64], slots: int) -> NDArray[np.float64]:
+    """Return the mean perplexity (...) of the sums (..., 3 K) of ``_summable`` rows."""
+    total, pages, infinite = np.split(sums, [slots, 2 * slots], axis=-1)
+    return np.asarray(from_totals(np.where(infinite > 0, np.inf, total), pages)[1])
+
+
+def _percentiles(
+    estimate: float, values: NDArray[np.float64], confidence: float, log: ClickLog
+) -> Interval:
+    if np.isnan(values).any():
+        raise ValueError("the statistic is NaN on a resample of the log")
+    tail = (1.0 - checked_confidence(confidence)) / 2.0
+    ordered = np.sort(values)
+    # Without interpolation, which has no answer between a finite and an infinite value.
+    low = float(ordered[int(np.floor(tail * (len(values) - 1)))])
+    high = float(ordered[int(np.ceil((1.0 - tail) * (len(values) - 1)))])
+    return between(estimate, low, high, round(log.impressions))

@@ -1,0 +1,1 @@
+"""Rankings that a click model likes best."""

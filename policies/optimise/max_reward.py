@@ -1,0 +1,116 @@
+"""The ranking that a click model likes best: Top-Down and Max-Reward policies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...clickmodels import PBM, ClickModel
+from ...common import checks
+from ...data import World
+from ..ranker import Found, Ranker
+from .search import Search
+
+METHODS = ("auto", "closed", "exact", "paper", "guided")
+PAPER_DOCUMENTS, PAPER_ORDERS = 10, 40_320  # ten most relevant documents, 8! sampled orders
+
+
+def top_down(model: ClickModel, world: World, slots: int = 10) -> Ranker:
+    """Return the policy that ranks candidates by the model's relevance, best first."""
+    model.check_world(world)
+    model.require("rank")
+    return Ranker(model.relevance(), slots, world=world)
+
+
+def max_reward(
+    model: ClickModel,
+    world: World,
+    slots: int = 10,
+    method: str = "auto",
+    seed: int = 0,
+    restarts: int | None = None,
+) -> Ranker:
+    """Return the policy with the most expected clicks a page under ``model``.
+
+    ``found`` of the result says how it was found.
+
+    Parameters
+    ----------
+    method : {"auto", "closed", "exact", "paper", "guided"}
+        "closed": best documents on the most examined ranks (PBM). "exact": all ordered choices.
+        "paper": the model's ten most relevant documents (as many as slots, if those are more) in
+        8! sampled orders. "guided": swaps, insertions and exchanges with unused candidates,
+        started from the top-down ranking and restarted from disturbed ones. "auto": closed where
+        it exists, exact where it can be paid, else guided.
+    seed : int
+        Of the sampled orders and restarts.
+    restarts : int, optional
+        Of the guided search; default by what a ranking costs to score.
+
+    Notes
+    -----
+    All queries are searched together, so that rankings are scored in large batches. A round of the
+    guided search scores K (K - 1) / 2 swaps, K (K - 1) insertions and K (N - K) exchanges for
+    every query that still improves; where scoring is expensive, only those of them that look best
+    by a rough score, or a random share. Queries that are never asked are not searched; they get
+    the top-down ranking.
+    """
+    model.check_world(world)
+    model.require("generative")
+    slots = checks.positive_integer(slots, "slots")
+    checks.choice(method, METHODS, "method")
+    if restarts is not None:
+        restarts = checks.positive_integer(restarts, "restarts", 0)
+    if model.max_slots is not None and slots > model.max_slots:
+        raise ValueError(f"slots is {slots}, but the {model.name} knows {model.max_slots} ranks")
+    # Any start will do for a model that has no relevance.
+    relevance = model.relevance() if "rank" in model.capabilities else np.zeros(model.shape)
+    start = Ranker(relevance, slots, world=world)
+    search = Search(model, world, start.rankings, seed)
+    if method == "closed" and not isinstance(model, PBM):
+        raise ValueError(f"there is no closed form for {model.name}")
+    if method == "auto":
+        method = _affordable(model, search)
+    if method == "closed":
+        assert isinstance(model, PBM)
+        search.rankings = _closed(model, world, start)
+        exact = True
+    elif method == "exact":
+        search.enumerate()
+        exact = True
+    elif method == "paper":
+        search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), PAPER_ORDERS)
+        exact = False
+    else:
+        search.guided(restarts)
+        exact = False
+    return _policy(search, world, method, exact)
+
+
+def _affordable(model: ClickModel, search: Search) -> str:
+    if isinstance(model, PBM):
+        return "closed"
+    return "exact" if search.can_enumerate() else "guided"
+
+
+def _closed(model: PBM, world: World, start: Ranker) -> NDArray[np.int64]:
+    """Put the k-th most attractive document on the k-th most examined rank, short pages too."""
+    rankings = start.rankings.copy()
+    length = (rankings >= 0).sum(axis=1)
+    for size in np.unique(length[length > 0]):
+        rows = length == size
+        ranks = np.argsort(-model.examination[:size], kind="stable")
+        placed = np.empty((int(rows.sum()), size), dtype=np.int64)
+        placed[:, ranks] = rankings[rows, :size]
+        rankings[rows, :size] = placed
+    return rankings
+
+
+def _policy(search: Search, world: World, method: str, exact: bool) -> Ranker:
+    policy = Ranker.from_rankings(search.rankings, world.n_docs)
+    policy.fingerprint = world.fingerprint
+    values = np.zeros(world.n_queries)
+    search.finish()
+    values[search.queries] = search.values
+    policy.found = Found(method, exact, search.scored, values)
+    return policy

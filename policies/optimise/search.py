@@ -1,0 +1,232 @@
+"""Searching for the best ranking of many queries at once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...clickmodels import ClickModel
+from ...common.progress import progress
+from ...data import World
+
+_CHUNK = 8192  # rankings scored at a time
+_BUDGET = 50_000  # rankings a query that an enumeration may take, where scoring is cheap
+_EXPENSIVE_BUDGET = 2_000
+_TOTAL = 500  # budgets: what all queries together may take
+_EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
+_SCREENED_MOVES = 8  # the same where a rough score chooses them
+_OTHER_MOVES = 24  # and any others, where that score is the default one
+_MOST_ROUNDS = 200
+
+Rows = NDArray[np.int64]
+
+
+def permutations_of(n: int, k: int) -> int:
+    """Return the number of ordered choices of ``k`` out of ``n``."""
+    return math.perm(n, min(n, k))
+
+
+class Search:
+    """The best rankings found so far for all queries that are asked.
+
+    ``rankings`` (Q, K) are whole; ``values`` (q,) are the scores of ``queries`` (q,).
+    """
+
+    def __init__(
+        self, model: ClickModel, world: World, start: NDArray[np.int64], seed: int
+    ) -> None:
+        self.model, self.world = model, world
+        self.rng = np.random.default_rng(seed)
+        self.slots = start.shape[1]
+        self.queries: Rows = np.flatnonzero((world.query_probs > 0) & world.candidates.any(axis=1))
+        self.longest = int(world.n_candidates[self.queries].max(initial=0))
+        self.expensive = not model.cheap_scores
+        self.budget = _EXPENSIVE_BUDGET if self.expensive else _BUDGET
+        self.scored = 0
+        self._start = start
+        self.rankings = start.copy()
+        self.values = self.score(self.queries, self.rankings[self.queries])
+
+    def can_enumerate(self) -> bool:
+        """Whether scoring every ordered choice of every query can be paid."""
+        orders = permutations_of(self.longest, self.slots)
+        return orders <= self.budget and orders * len(self.queries) <= _TOTAL * self.budget
+
+    def score(
+        self, query: Rows, ranking: NDArray[np.int64], exact: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the expected clicks of pages (n, K), in chunks; expensive ones may be rounded."""
+        self.scored += len(query)
+        if exact and self.expensive:
+            return self.model.expected_clicks(query, ranking)
+        if not len(query):
+            return np.zeros(0)
+        pages = _chunks(query, ranking)
+        return np.concatenate([self.model.score_columns(*page) for page in pages])
+
+    def finish(self) -> None:
+        """Make ``values`` exact, and keep the start where rounded scores misled the search."""
+        self.values = self.model.expected_clicks(self.queries, self.rankings[self.queries])
+        if self.expensive:
+            before = self.model.expected_clicks(self.queries, self._start[self.queries])
+            misled = before > self.values
+            self.rankings[self.queries[misled]] = self._start[self.queries[misled]]
+            self.values = np.maximum(self.values, before)
+
+    def _keep_best(
+        self, place: Rows, ranking: NDArray[np.int64], value: NDArray[np.float64]
+    ) -> Rows:
+        """Take over the best ranking offered to each query; return the places that improved.
+
+        ``place`` (n,) indexes ``queries``; several rows may offer to the same one.
+        """
+        order = np.lexsort((-value, place))
+        first = order[np.flatnonzero(np.diff(place[order], prepend=-1))]
+        better = first[value[first] > self.values[place[first]] + 1e-12]
+        self.rankings[self.queries[place[better]]] = ranking[better]
+        self.values[place[better]] = value[better]
+        return place[better]
+
+    def enumerate(self) -> None:
+        """Score every ordered choice of every query."""
+        self.values = np.full(len(self.queries), -np.inf)  # the start's score may be rounded
+        with progress(len(self.queries), "scoring all rankings") as advance:
+            for place, query in enumerate(self.queries):
+                documents = np.flatnonzero(self.world.candidates[query])
+                size = min(self.slots, len(documents))
+                orders = itertools.permutations(range(len(documents)), size)
+                while chosen := list(itertools.islice(orders, 16 * _CHUNK)):
+                    pages = np.full((len(chosen), self.slots), -1)
+                    pages[:, :size] = documents[np.array(chosen)]
+                    values = self.score(np.full(len(pages), query), pages, exact=True)
+                    self._keep_best(np.full(len(pages), place), pages, values)
+                advance(1)
+
+    def sample_orders(self, relevance: NDArray[np.float64], documents: int, orders: int) -> None:
+        """Score random orders of each query's most relevant documents (the paper's search)."""
+        with progress(len(self.queries), "scoring sampled orders") as advance:
+            for place, query in enumerate(self.queries):
+                known = np.where(self.world.candidates[query], relevance[query], -np.inf)
+                best = np.argsort(-known, kind="stable")[:documents]
+                best = best[known[best] > -np.inf]
+                size = min(self.slots, len(best))
+                keys = self.rng.random((orders, len(best)))
+                pages = np.full((orders, self.slots), -1)
+                pages[:, :size] = best[np.argsort(keys, axis=1)[:, :size]]
+                values = self.score(np.full(orders, query), pages)
+                self._keep_best(np.full(orders, place), pages, values)
+                advance(1)
+
+    def guided(self, restarts: int | None) -> None:
+        """Improve by swaps, insertions and exchanges until nothing helps; disturb and repeat."""
+        number = restarts if restarts is not None else (0 if self.expensive else 4)
+        self._climb(np.arange(len(self.queries)))
+        for _ in range(number):
+            best_rankings, best_values = self.rankings.copy(), self.values.copy()
+            self._disturb()
+            self._climb(np.arange(len(self.queries)))
+            worse = self.values < best_values
+            self.rankings[self.queries[worse]] = best_rankings[self.queries[worse]]
+            self.values[worse] = best_values[worse]
+
+    def _disturb(self) -> None:
+        """Put the documents of every page into a random order."""
+        pages = self.rankings[self.queries]
+        keys = np.where(pages >= 0, self.rng.random(pages.shape), 2.0)
+        pages = np.take_along_axis(pages, np.argsort(keys, axis=1), axis=1)
+        self.rankings[self.queries] = pages
+        self.values = self.score(self.queries, pages)
+
+    def _climb(self, active: Rows) -> None:
+        """Take the best of all moves of each active query, until none improves."""
+        for _ in range(_MOST_ROUNDS):
+            if not len(active):
+                return
+            group = max(_CHUNK * 64 // self._moves_a_query(), 1)
+            parts = np.split(active, range(group, len(active), group))
+            active = np.concatenate([self._round(part) for part in parts])
+
+    def _moves_a_query(self) -> int:
+        unused = max(self.world.n_docs - self.slots, 0)
+        return max(self.slots * (3 * (self.slots - 1) // 2 + unused), 1)
+
+    def _round(self, places: Rows) -> Rows:
+        pages = self.rankings[self.queries[places]]
+        offers = [*_reorderings(pages), *self._exchanges(places, pages)]
+        place = np.concatenate([places[rows] for rows, _ in offers])
+        ranking = np.concatenate([moved for _, moved in offers])
+        if self.expensive:
+            keep = self._worth_scoring(place, ranking)
+            place, ranking = place[keep], ranking[keep]
+        values = self.score(self.queries[place], ranking)
+        return self._keep_best(place, ranking, values)
+
+    def _worth_scoring(self, place: Rows, ranking: NDArray[np.int64]) -> Rows:
+        """Return the few rows of each place with the best rough scores, and some others."""
+        rough = [
+            self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)
+        ]
+        known = [part for part in rough if part is not None]
+        if not known:
+            return _first(place, self.rng.random(len(place)), _EXPENSIVE_MOVES)
+        best = _first(place, -np.concatenate(known), _SCREENED_MOVES)
+        if type(self.model).rough_columns is not ClickModel.rough_columns:
+            return best
+        others = _first(place, self.rng.random(len(place)), _OTHER_MOVES)
+        return np.union1d(best, others)
+
+    def _exchanges(
+        self, places: Rows, pages: NDArray[np.int64]
+    ) -> list[tuple[Rows, NDArray[np.int64]]]:
+        """Offer every unused candidate for every slot."""
+        queries = self.queries[places]
+        unused = self.world.candidates[queries].copy()
+        rows, slots = np.nonzero(pages >= 0)
+        unused[rows, pages[rows, slots]] = False
+        row, document = np.nonzero(unused)
+        offers = []
+        for slot in range(pages.shape[1]):
+            filled = pages[row, slot] >= 0
+            moved = pages[row[filled]]
+            moved[:, slot] = document[filled]
+            offers.append((row[filled], moved))
+        return offers
+
+
+def _first(place: Rows, key: NDArray[np.float64], most: int) -> Rows:
+    """Return the rows of each place with the lowest keys, ``most`` of them."""
+    order = np.lexsort((key, place))
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    rank = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
+    return order[rank < most]
+
+
+def _chunks(query: Rows, ranking: NDArray[np.int64]) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
+    """Give pages (n, K) in parts, laid out slot by slot."""
+    for start in range(0, len(query), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        yield query[part], np.ascontiguousarray(ranking[part].T)
+
+
+def _reorderings(pages: NDArray[np.int64]) -> list[tuple[Rows, NDArray[np.int64]]]:
+    """Offer every swap of two slots and every move of a document to another slot."""
+    slots = pages.shape[1]
+    everyone = np.arange(len(pages))
+    offers = []
+    for source, target in itertools.permutations(range(slots), 2):
+        order = list(range(slots))
+        order.insert(target, order.pop(source))
+        orders = [order]
+        if source < target - 1:  # neighbours swap by moving
+            swap = list(range(slots))
+            swap[source], swap[target] = swap[target], swap[source]
+            orders.append(swap)
+        for places in orders:
+            filled = (pages[:, max(source, target)] >= 0).nonzero()[0]
+            offers.append((everyone[filled], pages[filled][:, places]))
+    return offers
+

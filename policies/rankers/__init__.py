@@ -1,0 +1,1 @@
+"""The papers' rankers, and rankers that are learned."""

@@ -1,0 +1,208 @@
+"""Learning to rank from the rewards of whole slates (PI-OPT), and from grades beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...common import checks
+from ...data import ClickLog, World
+from ..base import Policy, candidate_scores
+from ..propensities import check_logging
+from ..ranker import Ranker
+from ..slates.pseudoinverse import slate_pseudoinverse
+from .boosting import boosted_ranker, boosted_regression, known_settings, predicted
+
+# LightGBM's settings of all learners here, chosen on one fold of the embedded world
+# (docs/off_policy_study.md); the paper has 1,000 trees of up to 70 leaves.
+TREES: dict[str, Any] = {
+    "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.05, "min_child_samples": 100,
+}  # fmt: skip
+_ROWS = 1 << 18  # rows of slot-action features made at once to predict
+
+
+class _Learner:
+    """Boosted trees that learned to rank pages of so many slots."""
+
+    def __init__(self, model: Any, slots: int) -> None:
+        self.model, self.slots = model, slots
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
+
+
+class SlateLearner(_Learner):
+    """What ``fit_pi_opt`` learned: a score for each document in each slot, from its features.
+
+    Attributes
+    ----------
+    model
+        LightGBM's regression; the slot is the last feature.
+    slots : int
+    """
+
+    def scores(self, world: World) -> NDArray[np.float64]:
+        """Return the scores of slot-action pairs, (Q, K, N); -inf = not a candidate."""
+        features = _known_features(self.model, world, 1)[world.candidates]
+        found = np.full((self.slots, len(features)), -np.inf)
+        for slot in range(self.slots):
+            for start in range(0, len(features), _ROWS):
+                part = slice(start, start + _ROWS)
+                found[slot, part] = predicted(self.model, _with_slot(features[part], slot))
+        scores = np.full((self.slots, *world.candidates.shape), -np.inf)
+        scores[:, world.candidates] = found
+        return np.ascontiguousarray(scores.swapaxes(0, 1))
+
+    def policy(self, world: World) -> Ranker:
+        """Return the deterministic policy of the slates that these scores build greedily."""
+        policy = Ranker.from_rankings(greedy_slates(self.scores(world)), world.n_docs)
+        policy.fingerprint = world.fingerprint
+        return policy
+
+
+class DocumentLearner(_Learner):
+    """A score for each document, the same in all slots: ``fit_supervised``, ``fit_lambdamart``."""
+
+    def scores(self, world: World) -> NDArray[np.float64]:
+        """Return the scores of documents, (Q, N); -inf = not a candidate."""
+        scores = np.zeros(world.candidates.shape)
+        features = _known_features(self.model, world, 0)[world.candidates]
+        scores[world.candidates] = predicted(self.model, features)
+        return candidate_scores(scores, world)
+
+    def policy(self, world: World) -> Ranker:
+        """Return the deterministic policy that ranks by score."""
+        return Ranker(self.scores(world), self.slots, world=world)
+
+
+def fit_pi_opt(
+    log: ClickLog, rewards: ArrayLike, logging: Policy, world: World, seed: int = 0, **trees: Any
+) -> SlateLearner:
+    """Learn a ranking policy from slates and their rewards alone (section 4.2).
+
+    Every sample's reward becomes imputed rewards of all slot-action pairs of its query,
+    ``Γ† 1_s r``; gradient-boosted trees predict them from the document's features and the slot.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Slates that ``logging`` showed; its clicks are not used.
+    rewards : (n,)
+        The reward of each slate.
+    logging : Policy
+    world : World
+        With features. Unjudged documents will do: grades are not used.
+    seed : int
+    trees
+        Arguments of LightGBM's ``LGBMRegressor`` that differ from ``TREES``.
+
+    Notes
+    -----
+    Γ depends on the query alone, so the n_x samples of a query are averaged before the
+    regression, and the average is weighted by n_x: the sum of squared errors differs from that of
+    the single samples by a constant. Costs one regression on the documents times the slots of
+    the queries that the log has, whatever its length.
+    """
+    rewards = checks.finite(rewards, "rewards", 1)
+    checks.same_shape(rewards, (len(log),), "rewards", "log")
+    log.check_world(world)
+    logging.check_world(world)
+    if logging.slots != log.slots:
+        raise ValueError(f"logging shows {logging.slots} slots, the log has {log.slots}")
+    features = _features(world)
+    settings = tree_settings(trees)
+    if not log.impressions > 0:
+        raise ValueError("log has no impressions to learn from")
+    check_logging(log, logging)
+    count = np.ones(len(log)) if log.weight is None else log.weight
+    counted = np.flatnonzero(count > 0)
+    order = counted[np.argsort(log.query[counted], kind="stable")]
+    asked, starts = np.unique(log.query[order], return_index=True)
+    rows: list[NDArray[np.float32]] = []
+    targets: list[NDArray[np.float64]] = []
+    weights: list[NDArray[np.float64]] = []
+    for query, samples in zip(asked.tolist(), np.split(order, starts[1:]), strict=True):
+        inverse = slate_pseudoinverse(logging, query)
+        imputed = inverse.imputed(log.ranking[samples], rewards[samples], count[samples])
+        shown = world.candidates[query]
+        for slot in range(min(logging.slots, int(shown.sum()))):
+            rows.append(_with_slot(features[query, shown], slot))
+            targets.append(imputed[slot, shown])
+            weights.append(np.full(int(shown.sum()), count[samples].sum()))
+    model = boosted_regression(
+        np.concatenate(rows), np.concatenate(targets), np.concatenate(weights), **settings,
+        seed=seed,
+    )  # fmt: skip
+    return SlateLearner(model, logging.slots)
+
+
+def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
+    """Learn the graded documents' gains, ``world.gain``, by the same regression (SUP)."""
+    settings = tree_settings(trees)
+    judged = world.candidates & (world.relevance >= 0)
+    features, gains = _features(world)[judged], world.gain[judged]
+    model = boosted_regression(features, gains, np.ones(len(gains)), **settings, seed=seed)
+    return DocumentLearner(model, slots)
+
+
+def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
+    """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
+    _features(world)
+    judged = world.candidates & (world.relevance >= 0)
+    return DocumentLearner(boosted_ranker(world, judged, **tree_settings(trees), seed=seed), slots)
+
+
+def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``TREES`` with what was ``given`` in their place; an unknown name is an error."""
+    known = known_settings()
+    for name in given:
+        if name not in known:
+            raise TypeError(f"LGBMRegressor has no argument {name!r}; it takes {', '.join(known)}")
+    return TREES | given
+
+
+def greedy_slates(scores: ArrayLike) -> NDArray[np.int64]:
+    """Return the slates (Q, K) that slot-action scores (Q, K, N) build greedily.
+
+    The pair with the highest score is taken first, then the highest of the pairs whose slot and
+    action are both free; ties by slot, then by index. -inf = not a candidate; a query with fewer
+    candidates than slots fills its first slots.
+    """
+    left = np.array(scores, dtype=np.float64)
+    if left.ndim != 3 or np.isnan(left).any() or (left == np.inf).any():
+        raise ValueError("scores must be (Q, K, N), finite or -inf for no candidate")
+    n_queries, slots, n_docs = left.shape
+    length = (left[:, 0] > -np.inf).sum(axis=1)
+    left[np.arange(slots) >= length[:, None]] = -np.inf
+    slates = np.full((n_queries, slots), -1, dtype=np.int64)
+    query = np.arange(n_queries)
+    for _ in range(slots):
+        best = left.reshape(n_queries, -1).argmax(axis=1)
+        slot, action = np.divmod(best, n_docs)
+        some = left[query, slot, action] > -np.inf
+        rows, slot, action = query[some], slot[some], action[some]
+        slates[rows, slot] = action
+        left[rows, slot] = -np.inf
+        left[rows, :, action] = -np.inf
+    return slates
+
+
+def _features(world: World) -> NDArray[np.float32]:
+    if world.features is None:
+        raise ValueError("learning to rank needs a world with features")
+    return world.features
+
+
+def _known_features(model: Any, world: World, more: int) -> NDArray[np.float32]:
+    """Return the world's features, if there are as many as were learned, ``more`` of ours aside."""
+    features, learned = _features(world), int(model.n_features_in_) - more
+    if features.shape[2] != learned:
+        raise ValueError(f"this world has {features.shape[2]} features, {learned} were learned")
+    return features
+
+
+def _with_slot(features: NDArray[np.float32], slot: int) -> NDArray[np.float32]:
+    column = np.full((len(features), 1), slot, dtype=np.float32)
+    return np.concatenate([features, column], axis=1)

@@ -1,0 +1,1 @@
+"""What a policy shows in each slot and pair of slots: moments, marginals, pseudoinverses."""

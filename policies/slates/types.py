@@ -1,0 +1,210 @@
+"""Pseudoinverses of symmetric matrices whose entries are of very different sizes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+TOLERANCE = 1e-12  # an eigenvalue below this share of the largest is taken for 0
+RARE = 1e-12  # what is shown less often than this is taken for never shown
+
+
+class Block(NamedTuple):
+    """A symmetric matrix, for what PI needs of it.
+
+    Attributes
+    ----------
+    inverse : (S, S)
+        Its Moore-Penrose pseudoinverse.
+    projector : (S, S)
+        The orthogonal projector onto its range.
+    solver : (S, S)
+        Times a vector v it is a solution of "matrix times x is the projected v", though not the
+        shortest, which ``inverse`` gives. What is rare has large entries in x; in the shortest
+        solution they spread to all others, where they cancel in exact numbers only.
+    """
+
+    inverse: NDArray[np.float64]
+    projector: NDArray[np.float64]
+    solver: NDArray[np.float64]
+
+
+def block(matrix: NDArray[np.float64]) -> Block:
+    """Return the pseudoinverse of a positive semidefinite ``matrix`` (S, S) of probabilities.
+
+    The matrix is scaled to a unit diagonal first, so that what is shown with probability 1e-6 is
+    not taken for rounding. The inverse of the scaled matrix, scaled back, is a generalised inverse
+    G, and the projector onto the range on both sides of G makes it Moore and Penrose's. Rows whose
+    diagonal is below ``RARE`` are taken for zeros.
+    """
+    size = len(matrix)
+    some = np.flatnonzero(matrix.diagonal() > RARE)
+    inverse, projector, solver = (np.zeros((size, size)) for _ in range(3))
+    if len(some):
+        scale = 1.0 / np.sqrt(matrix.diagonal()[some])
+        values, vectors = np.linalg.eigh(matrix[np.ix_(some, some)] * scale * scale[:, None])
+        kept = values > TOLERANCE * values[-1]
+        general = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T * scale * scale[:, None]
+        null, _ = np.linalg.qr(vectors[:, ~kept] * scale[:, None])
+        onto = np.eye(len(some)) - null @ null.T
+        inverse[np.ix_(some, some)] = onto @ general @ onto
+        projector[np.ix_(some, some)] = onto
+        solver[np.ix_(some, some)] = general @ onto
+    return Block(inverse, projector, solver)
+
+
+class TypeTable:
+    """Moments of the types that pages show, one query's or shared by many.
+
+    Γ is the same for all documents of a type, so it splits into one matrix that acts on the means
+    of the types and, for each type, one that acts on the differences between its documents.
+
+    Parameters
+    ----------
+    counts : (T,)
+        How many documents are of each type.
+    slot : (K, T)
+        P(slot j shows a document of type t).
+    joint : (K, T, K, T)
+        P(slot j shows type t and slot k type u). A page shows no document twice, but for those that
+        are alone in their type.
+    """
+
+    def __init__(
+        self,
+        counts: NDArray[np.int64],
+        slot: NDArray[np.float64],
+        joint: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.counts = counts
+        self.slot = slot
+        self._joint = joint
+
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """P(slot j shows type t and slot k type u), (K, T, K, T)."""
+        assert self._joint is not None
+        return self._joint
+
+    @cached_property
+    def between(self) -> Block:
+        """What Γ does to the means of the types, times the roots of their counts, (K T, K T)."""
+        size = self.slot.size
+        root = np.sqrt(self.counts)
+        return block((self.joint / (root[:, None, None] * root)).reshape(size, size))
+
+    @cached_property
+    def within(self) -> list[Block | None]:
+        """What Γ does to differences within each type, (K, K); None for a single document."""
+        return [
+            _within(self.slot[:, t], self.joint[:, t, :, t], int(count)) if count > 1 else None
+            for t, count in enumerate(self.counts)
+        ]
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a page can show a document twice."""
+        alone = np.flatnonzero(self.counts == 1)
+        twice = self.joint[:, alone, :, alone]  # (alone, K, K)
+        return bool((twice.sum(axis=(1, 2)) > self.slot[:, alone].sum(axis=0) + 1e-12).any())
+
+    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a matrix of ``between``, named by ``kind``, times scaled means, (..., K, T)."""
+        matrix = getattr(self.between, kind)
+        return (means.reshape(*means.shape[:-2], -1) @ matrix.T).reshape(means.shape)
+
+
+def _within(slot: NDArray[np.float64], joint: NDArray[np.float64], count: int) -> Block:
+    matrix = -joint / (count * (count - 1))
+    np.fill_diagonal(matrix, slot / count)
+    return block(matrix)
+
+
+class UniformTable(TypeTable):
+    """One type: every ordered choice of ``slots`` out of ``count`` documents is equally likely.
+
+    In closed form, with m documents and K filled slots: Γ is 1 1ᵀ / m between and
+    (I - 1 1ᵀ / m) / (m - 1) within.
+    """
+
+    def __init__(self, count: int, slots: int) -> None:
+        filled = (np.arange(slots) < count).astype(np.float64)
+        joint = (filled[:, None] * filled)[:, None, :, None]
+        super().__init__(np.array([count]), filled[:, None], joint)
+
+    @cached_property
+    def between(self) -> Block:
+        """In closed form, (K, K)."""
+        ones, filled = self.joint[:, 0, :, 0], self.slot.sum()
+        return _closed(ones * self.counts[0] / filled**2, ones / filled)
+
+    @cached_property
+    def within(self) -> list[Block | None]:
+        """In closed form, (K, K)."""
+        count = int(self.counts[0])
+        if count == 1:
+            return [None]
+        ones, identity = self.joint[:, 0, :, 0], np.diag(self.slot[:, 0])
+        filled = int(self.slot.sum())
+        if filled == count:  # whole lists: every document's slots sum to 1, which nothing varies
+            projector = identity - ones / filled
+            return [_closed((count - 1) * projector, projector)]
+        return [_closed((count - 1) * (identity + ones / (count - filled)), identity)]
+
+
+def _closed(inverse: NDArray[np.float64], projector: NDArray[np.float64]) -> Block:
+    return Block(inverse, projector, inverse)
+
+
+class ProductTable(TypeTable):
+    """Slots drawn independently of each other; each document is a type of its own.
+
+    Γ has diag(p_j) for slot j and p_j p_kᵀ for two slots. With L filled slots,
+    diag(1/p) - (L - 1)/L² 1 1ᵀ is a generalised inverse (Example 4 of the slates paper), and the
+    projector onto the range of Γ on both sides makes it Moore and Penrose's. The null space is
+    that of vectors that are constant in each slot, with constants that sum to 0.
+
+    Parameters
+    ----------
+    slot : (K, N)
+        The slots' distributions; zeros for an empty slot.
+    """
+
+    def __init__(self, slot: NDArray[np.float64]) -> None:
+        super().__init__(np.ones(slot.shape[1], dtype=np.int64), slot)
+        self._some = slot > RARE
+        self._sizes = self._some.sum(axis=1)
+
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """P(slot j shows a and slot k shows b), (K, N, K, N)."""
+        joint = self.slot[:, :, None, None] * self.slot
+        for j, slot in enumerate(self.slot):
+            joint[j, :, j] = np.diag(slot)
+        return joint
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether two slots can show the same document."""
+        return bool((self._some.sum(axis=0) > 1).any())
+
+    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the block's matrix ``kind`` does to ``means``, (..., K, N)."""
+        inside = self._projected(means)
+        if kind == "projector":
+            return inside
+        filled = max(int((self._sizes > 0).sum()), 1)
+        result = np.divide(inside, self.slot, out=np.zeros_like(inside), where=self._some)
+        total = inside.sum(axis=(-2, -1), keepdims=True)
+        result -= np.where(self._some, (filled - 1) / filled**2 * total, 0.0)
+        return result if kind == "solver" else self._projected(result)
+
+    def _projected(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        inside = np.where(self._some, means, 0.0)
+        sizes = np.maximum(self._sizes, 1)[:, None]
+        centre = inside.sum(axis=-1, keepdims=True) / sizes
+        common = centre.sum(axis=-2, keepdims=True) / max((self._some / sizes**2).sum(), 1e-300)
+        return np.where(self._some, inside - centre + common / sizes, 0.0)

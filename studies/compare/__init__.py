@@ -1,0 +1,1 @@
+"""The comparison of agents trained inside click models."""

@@ -1,0 +1,1 @@
+"""The curse: policies optimised inside click models, deployed on users."""

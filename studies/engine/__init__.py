@@ -1,0 +1,1 @@
+"""What runs studies: grids of cells, workers, shared logs and fits."""

@@ -1,0 +1,187 @@
+"""Logs, fitted models and scales of users, made once per setting and kept as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ... import clickmodels, data, envs, evaluation, policies
+from ...clickmodels import NotExact
+from ...clickmodels.fitting import takes_parameters
+from ...data import ClickLog
+from ..setting import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
+from .grid import Result, cell_key
+from .plugins import import_modules
+
+FIT_VERSION = "3"
+
+
+@dataclass(frozen=True)
+class FitCell:
+    """A click model and the log that it is fitted to; it is written to ``folder``.
+
+    ``modules`` are imported first: they may register models and agents of one's own.
+    """
+
+    user: str
+    logging: str
+    model: str
+    seed: int
+    folder: str = field(metadata={"key": False})
+    world: WorldSetting = field(default_factory=WorldSetting)
+    impressions: int = 100_000
+    slots: int = 10
+    parameters: str = "table"
+    modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+
+    @property
+    def path(self) -> Path:
+        """Where the fitted model is."""
+        return Path(self.folder) / f"{cell_key(self, FIT_VERSION)}.safetensors"
+
+
+def fit_cell(cell: FitCell) -> Result:
+    """Fit the model and save it; return its perplexity on the log's test part."""
+    model, perplexity = fit_model(cell)
+    model.save(cell.path)
+    return {"perplexity": perplexity}
+
+
+def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
+    """Return the fitted model and its perplexity on the log's test part."""
+    import_modules(cell.modules)
+    setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
+    train, validation, test = logs_of(*setting)
+    world = world_of(cell.world)
+    model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
+    return model, evaluation.perplexity(model, test).mean
+
+
+def fit_parts(
+    name: str,
+    train: data.ClickLog,
+    validation: data.ClickLog | None,
+    world: data.World,
+    seed: int,
+    parameters: str,
+) -> clickmodels.ClickModel:
+    """Return a model fitted to a log's parts; ``parameters`` are for models with that choice."""
+    options: dict[str, Any] = {"parameters": parameters} if takes_parameters(name) else {}
+    return clickmodels.fit(name, train, world, seed=seed, validation=validation, **options)
+
+
+def fitted_model(cell: FitCell) -> clickmodels.ClickModel:
+    """Return the model of a cell: from its file, or fitted now."""
+    if not cell.path.exists():
+        fit_cell(cell)
+    return clickmodels.ClickModel.load(cell.path)
+
+
+LOG_VERSION = "1"
+TEST_POLICIES = ("oracle", "LambdaMART", "BM25", "random")
+_OUTSIDE = 1_000_000  # seeds of test logs are this far from those of training logs
+_SAMPLES = 5_000  # rankings of the logging policy
+
+
+@dataclass(frozen=True)
+class LogCell:
+    """A log to fit models to, and logs of other policies to test them on.
+
+    Parameters
+    ----------
+    logging : a ranker, whose stochastic variant logs.
+    seed : draws all the logs.
+    folder : where they are kept.
+    temperature : of the logging policy; None for the paper's.
+    tests : rankers, themselves, for ``test_pages`` pages each of documents that the training part
+        of the log showed.
+    """
+
+    user: str
+    logging: str
+    seed: int
+    folder: str = field(metadata={"key": False})
+    world: WorldSetting = field(default_factory=WorldSetting)
+    impressions: int = 100_000
+    slots: int = 10
+    test_pages: int = 10_000
+    temperature: float | None = None
+    tests: tuple[str, ...] = TEST_POLICIES
+
+
+@dataclass(frozen=True)
+class Logs:
+    """The parts of a log, and the logs of other policies by their names."""
+
+    train: ClickLog
+    validation: ClickLog
+    test: ClickLog
+    outside: dict[str, ClickLog]
+
+
+def log_cell(cell: LogCell) -> Result:
+    """Make the logs; return the logging policy's value in clicks a page."""
+    shared_logs(cell)
+    logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
+    user = user_of(cell.user, cell.world)
+    found = evaluation.value(logging, user, world_of(cell.world), _SAMPLES, cell.seed)
+    return {"logging_value": found.value}
+
+
+def shared_logs(cell: LogCell) -> Logs:
+    """Return the logs of a cell: from their files, or made now."""
+    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+
+    def whole() -> ClickLog:
+        logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
+        return envs.collect(world, user, logging, cell.impressions, cell.seed)
+
+    train, validation, test = _kept(cell, "", whole).split(SPLIT, cell.seed)
+
+    def outside(name: str) -> ClickLog:
+        shown = world.restricted_to(train)
+        ranker = ranker_of(name, cell.world, cell.slots, shown)
+        return envs.collect(shown, user, ranker, cell.test_pages, cell.seed + _OUTSIDE)
+
+    others = {name: _kept(cell, f"-{name}", partial(outside, name)) for name in cell.tests}
+    return Logs(train, validation, test, others)
+
+
+def _kept(cell: LogCell, suffix: str, make: Callable[[], ClickLog]) -> ClickLog:
+    """Return the log of a file, made if there is none; two processes write the same contents."""
+    path = Path(cell.folder) / f"{cell_key(cell, LOG_VERSION)}{suffix}.parquet"
+    if not path.exists():
+        make().save(path)
+    return ClickLog.load(path)
+
+
+USER_VERSION = "1"
+
+
+@dataclass(frozen=True)
+class UserCell:
+    """A true user of a world."""
+
+    user: str
+    world: WorldSetting = field(default_factory=WorldSetting)
+    slots: int = 10
+
+
+def user_cell(cell: UserCell) -> Result:
+    """Return the best value of any ranking (``best_is`` says how sure) and a random one's.
+
+    Both in clicks a page; the best is None for a user whose expected clicks cannot be computed.
+    """
+    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
+    result: Result = {"random_value": random.value, "best": None, "best_is": "unknown"}
+    try:
+        best = policies.max_reward(user, world, cell.slots)
+    except NotExact:
+        return result
+    assert best.found is not None
+    value = evaluation.value(best, user, world).value
+    return {**result, "best": value, "best_is": "exact" if best.found.exact else "lower bound"}

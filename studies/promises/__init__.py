@@ -1,0 +1,1 @@
+"""Promises of click models, off-policy estimates and deployment."""

@@ -1,0 +1,1 @@
+"""The robustness paper: click models under every user, logging policy and seed."""

@@ -1,0 +1,158 @@
+"""Testing a published finding on rows of results: the rules, one for every kind of statement.
+
+Fits of one seed and training condition share their log, so differences are taken within a seed
+and tested over seeds by paired Student-t intervals. Conditions (users, policies) are what was
+chosen, not drawn: a statement about an average over them is one value a seed, and one test. A
+statement about *each* of them must stand in all (``every_above``); one about *some* of them is its
+negation (``some_below``). Rank correlations are over models; their intervals come from resampling
+training conditions (``correlated_above``). No verdict is reached without an interval, and nothing
+is corrected across findings or claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from ...evaluation import Interval, interval
+from ...evaluation.statistics import between
+
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+_OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
+NOT_THERE = "not in these results"
+_LEVEL = 0.05
+_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test: what is tested, its verdict, and the numbers behind it."""
+
+    test: str
+    verdict: str
+    numbers: str
+
+    def negated(self, test: str) -> Finding:
+        """Return the same numbers as a test of the opposite statement."""
+        return replace(self, test=test, verdict=_OPPOSITE[self.verdict])
+
+    def with_note(self, note: str) -> Finding:
+        """Return the finding with more numbers."""
+        return replace(self, numbers=f"{self.numbers}; {note}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, its section, and the findings that it stands or falls with."""
+
+    statement: str
+    section: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> str:
+        """"holds" when all findings do, "does not hold" when one does not, else "undecided"."""
+        verdicts = {finding.verdict for finding in self.findings}
+        if FAILS in verdicts:
+            return FAILS
+        return HOLDS if verdicts == {HOLDS} else UNDECIDED
+
+
+def every_above(test: str, values: Mapping[str, ArrayLike], threshold: float = 0.0) -> Finding:
+    """Test that the mean of each of ``values`` is above ``threshold``.
+
+    Parameters
+    ----------
+    values : dict of (n,) floats
+        By condition (a single one for an average over conditions), one value a seed; empty where
+        the results do not have what it is about.
+
+    Notes
+    -----
+    It holds when all 95% Student-t intervals over seeds lie above the threshold: no correction is
+    needed where all must pass. It does not hold when one interval lies below, at a level of 5%
+    divided by the number of conditions (Bonferroni), because one suffices. Otherwise, as with one
+    seed alone, it is undecided.
+    """
+    if not values:
+        return Finding(test, UNDECIDED, NOT_THERE)
+    found = {name: interval(column, 1.0 - _LEVEL) for name, column in values.items()}
+    strict = [interval(column, 1.0 - _LEVEL / len(values)) for column in values.values()]
+    verdict = UNDECIDED
+    if all(one.low > threshold for one in found.values()):
+        verdict = HOLDS
+    elif any(one.high < threshold for one in strict):
+        verdict = FAILS
+    return Finding(test, verdict, "; ".join(_said(name, one) for name, one in found.items()))
+
+
+def some_below(test: str, values: Mapping[str, ArrayLike], threshold: float) -> Finding:
+    """Test that the mean of at least one of ``values`` is below ``threshold``.
+
+    The negation of ``every_above``: it holds when one interval lies below at the corrected level,
+    and does not hold when all lie above.
+    """
+    return every_above(test, values, threshold).negated(test)
+
+
+def correlated_above(
+    test: str, correlations: Mapping[str, Sequence[float]], threshold: float = 0.0
+) -> Finding:
+    """Test that the mean rank correlation over conditions is above ``threshold``.
+
+    Parameters
+    ----------
+    correlations : dict of sequences of floats
+        By training condition, the correlation under each of its test conditions; empty where
+        the results do not have what it is about.
+
+    Notes
+    -----
+    The 95% percentile bootstrap draws whole training conditions with replacement, because test
+    conditions of one log share their fits. It holds when the interval lies above the threshold,
+    does not hold when it lies below. With as few as nine training conditions such an interval is
+    somewhat too narrow; with fewer than four there is none.
+    """
+    if not correlations:
+        return Finding(test, UNDECIDED, NOT_THERE)
+    groups = [np.asarray(group, dtype=np.float64) for group in correlations.values()]
+    found = _bootstrapped(groups)
+    verdict = UNDECIDED
+    if found.low > threshold:
+        verdict = HOLDS
+    elif found.high < threshold:
+        verdict = FAILS
+    count = sum(map(len, groups))
+    many = f" over {count} conditions of {len(groups)} training logs"
+    return Finding(test, verdict, _said("mean rank correlation", found) + many)
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Spearman's rank correlation; 0 where one side has only ties, which says nothing."""
+    ranks = [rankdata(side) for side in (first, second)]
+    if any(np.ptp(side) == 0.0 for side in ranks):
+        return 0.0
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _bootstrapped(groups: Sequence[np.ndarray]) -> Interval:
+    sums = np.array([group.sum() for group in groups])
+    counts = np.array([len(group) for group in groups])
+    mean = float(sums.sum() / counts.sum())
+    if len(groups) < 4:
+        return between(mean, np.nan, np.nan, len(groups))
+    drawn = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [_LEVEL / 2.0, 1.0 - _LEVEL / 2.0])
+    return between(mean, float(low), float(high), len(groups))
+
+
+def _said(name: str, found: Interval) -> str:
+    bounds = "no interval"
+    if np.isfinite(found.low):
+        bounds = f"[{found.low:+.3f}, {found.high:+.3f}]"
+    return f"{name} {found.mean:+.3f} {bounds}".strip()

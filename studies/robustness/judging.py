@@ -1,0 +1,254 @@
+"""Fitting models to a log and judging them on another: tables 1, 2 and 5 to 8 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import evaluation
+from ...clickmodels import ClickModel
+from ...clickmodels.fitting import is_random, takes_parameters
+from ...common import checks
+from ...data import ClickLog, World
+from ...evaluation import Metric, ResultTable
+from ...evaluation.reporting.page import (
+    figure_section,
+    report_page,
+    settings_section,
+    tables_section,
+    write_text,
+)
+from ..engine.artefacts import fit_parts
+from ..engine.workers import run
+
+PERPLEXITY_RANKS = (1, 2, 5, 10)
+GRADED_DEPTHS = (1, 3, 5, 10)
+REFERENCE = "ARM-NC"
+NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
+
+
+def click_models(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or an oracle."""
+    return tuple(n for n in names if n not in (*NAIVE, REFERENCE) and not n.endswith("oracle"))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Tables of a study on a log, and the models of the first seed.
+
+    ``clicks`` (perplexity, AUROC) and ``grades`` (nDCG, recall) have intervals over seeds,
+    ``pages`` has the perplexity of the first seed's models with intervals over resampled pages.
+    """
+
+    clicks: ResultTable
+    pages: ResultTable
+    grades: ResultTable | None
+    models: dict[str, ClickModel]
+
+
+def judge(
+    model: ClickModel, test: ClickLog, world: World, seed: int = 0, threshold: int = 1
+) -> dict[str, float]:
+    """Return every metric that the model's capabilities allow.
+
+    ``PPL`` and ``PPL@r`` are conditional, ``uPPL`` unconditional (clicks unseen; where the model
+    is exact), ``LL`` is the mean log-likelihood of a page. nDCG and recall are over the documents
+    that the model's log showed, against the world's grades, and left out where there are none.
+    """
+    result: dict[str, float] = {}
+    if "conditional" in model.capabilities:
+        conditional = evaluation.perplexity(model, test)
+        area = evaluation.auroc(model, test)
+        result |= {"PPL": conditional.mean, "AUROC": area.full}
+        for rank in PERPLEXITY_RANKS:
+            if rank <= test.slots:
+                result[f"PPL@{rank}"] = float(conditional.per_rank[rank - 1])
+                result[f"AUROC@{rank}"] = float(area.per_rank[rank - 1])
+    if "generative" in model.capabilities:
+        result["LL"] = evaluation.log_likelihood(model, test)
+        result["uPPL"] = evaluation.perplexity(model, test, conditional=False).mean
+    result = {name: value for name, value in result.items() if not np.isnan(value)}
+    return result | judge_grades(model, world, seed, threshold)
+
+
+def _shown(world: World, model: ClickModel) -> World:
+    """Return the world with only judged documents that the model's log showed as candidates."""
+    seen = world.candidates if model.seen is None else model.seen & world.candidates
+    seen = seen & (world.relevance >= 0)
+    probs = seen.any(axis=1) / max(int(seen.any(axis=1).sum()), 1)
+    return world.with_candidates(seen, probs)
+
+
+def judge_log(
+    train: ClickLog,
+    test: ClickLog,
+    world: World,
+    models: Sequence[str],
+    seeds: int = 10,
+    validation: ClickLog | None = None,
+    parameters: str = "table",
+    jobs: int = 1,
+    threshold: int = 1,
+) -> Judged:
+    """Fit ``models`` to ``train`` with ``seeds`` seeds each and judge them on ``test``.
+
+    A model whose fit is deterministic is fitted once; its ties in graded metrics are still broken
+    by every seed.
+    """
+    seeds = checks.positive_integer(seeds, "seeds")
+    models = tuple(dict.fromkeys(models))  # a name given twice is one row
+    cells = [
+        (name, seed, train, test, world, validation, parameters, threshold)
+        for name in models
+        for seed in range(seeds if _is_random(name, parameters) else 1)
+    ]
+    rows = run(_cell, cells, jobs, "fitting and judging")
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
+    first: dict[str, ClickModel] = {}
+    for cell, (model, metrics) in zip(cells, rows, strict=True):
+        found[cell[0]].append(metrics)
+        first.setdefault(cell[0], model)
+    for name in models:  # ties are random even where the fit is not
+        for seed in range(len(found[name]), seeds):
+            again = judge_grades(first[name], world, seed, threshold)
+            found[name].append(again)
+    return Judged(_clicks(found), _pages(first, test), _grades(found), first)
+
+
+def _is_random(name: str, parameters: str) -> bool:
+    return is_random(name, parameters if takes_parameters(name) else "table")
+
+
+def judge_grades(
+    model: ClickModel, world: World, seed: int, threshold: int = 1
+) -> dict[str, float]:
+    """Return nDCG and recall alone."""
+    if not (world.relevance >= 0).any():
+        return {}
+    shown = _shown(world, model)
+    result = {}
+    for depth in GRADED_DEPTHS:
+        result[f"nDCG@{depth}"] = evaluation.ndcg(model, shown, depth, seed)
+        result[f"Recall@{depth}"] = evaluation.recall(model, shown, depth, threshold, seed)
+    return {name: value for name, value in result.items() if not np.isnan(value)}
+
+
+def _cell(
+    name: str,
+    seed: int,
+    train: ClickLog,
+    test: ClickLog,
+    world: World,
+    validation: ClickLog | None,
+    parameters: str,
+    threshold: int,
+) -> tuple[ClickModel, dict[str, float]]:
+    model = fit_parts(name, train, validation, world, seed, parameters)
+    return model, judge(model, test, world, seed, threshold)
+
+
+def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
+    names = [*_at_ranks("PPL"), "uPPL", "LL", *_at_ranks("AUROC")]
+    metrics = [
+        Metric(name, name.startswith(("PPL", "uPPL")), brackets=(REFERENCE,))
+        for name in names
+        if name == "PPL" or any(name in row for rows in found.values() for row in rows)
+    ]
+    return _table(found, metrics, "Click prediction")
+
+
+def _at_ranks(name: str) -> list[str]:
+    return [name, *(f"{name}@{rank}" for rank in PERPLEXITY_RANKS)]
+
+
+def _at_depths(name: str) -> list[str]:
+    return [f"{name}@{depth}" for depth in GRADED_DEPTHS]
+
+
+def paper_tables(judged: Judged) -> list[ResultTable]:
+    """Return what was judged in the layout of the paper, and the rest, without empty tables.
+
+    Tables 1, 2, 5 and 6 are perplexity and nDCG, tables 7 and 8 AUROC and recall.
+    """
+    layout = {
+        "Tables 1, 2, 5 and 6: perplexity and nDCG": [*_at_ranks("PPL"), *_at_depths("nDCG")],
+        "Tables 7 and 8: AUROC and recall": [*_at_ranks("AUROC"), *_at_depths("Recall")],
+        "Unconditional perplexity and log-likelihood of a page": ["uPPL", "LL"],
+    }
+    sources = [table for table in (judged.clicks, judged.grades) if table is not None]
+    tables = []
+    for title, names in layout.items():
+        columns = [(name, table) for name in names for table in sources if name in table.metrics]
+        if columns:
+            tables.append(ResultTable([table.metrics[name] for name, table in columns], title))
+        for name, table in columns:
+            for model in table.models:
+                values = table.values(model, name)
+                tables[-1].add(model, {name: values} if len(values) else {})
+    return [*tables, judged.pages] if judged.pages.models else tables
+
+
+def _pages(models: dict[str, ClickModel], test: ClickLog) -> ResultTable:
+    metric = Metric("PPL", True, brackets=(REFERENCE,))
+    table = ResultTable([metric], "Perplexity over test pages, first seed")
+    for name, model in models.items():
+        if "conditional" in model.capabilities:
+            table.add(name, {"PPL": evaluation.perplexity_interval(model, test)})
+    return table
+
+
+def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
+    names = [*_at_depths("nDCG"), *_at_depths("Recall")]
+    reference = REFERENCE if REFERENCE in found else None
+    metrics = [
+        Metric(name, False, reference=reference, daggers=click_models(found))
+        for name in names
+        if any(name in row for rows in found.values() for row in rows)
+    ]
+    return _table(found, metrics, "Relevance estimation") if metrics else None
+
+
+def _table(
+    found: dict[str, list[dict[str, float]]], metrics: Sequence[Metric], title: str
+) -> ResultTable:
+    table = ResultTable(metrics, title)
+    for name, rows in found.items():
+        cells = {
+            metric.name: [row[metric.name] for row in rows if metric.name in row]
+            for metric in metrics
+        }
+        table.add(name, {key: values for key, values in cells.items() if values})
+    return table
+
+
+TITLE = "Click models on a log"
+NO_GRADES = "The log has no grades, so there is no nDCG and no recall."
+
+
+def write_log_report(
+    judged: Judged, folder: str | Path, settings: Mapping[str, Any], pictures: Mapping[str, str]
+) -> Path:
+    """Write ``report.html``; return its path.
+
+    Parameters
+    ----------
+    settings : dict
+        What the page says about how the tables were made.
+    pictures : dict of str
+        Files in ``folder`` that the page shows, with their captions.
+    """
+    folder = Path(folder)
+    sections = {"Tables": tables_section(paper_tables(judged))}
+    for name, caption in pictures.items():
+        sections[caption] = figure_section((folder / name).read_bytes(), caption)
+    sections["Settings"] = settings_section(settings)
+    summary = f"Models {', '.join(judged.models)}. Headings of tables sort them."
+    if judged.grades is None:
+        summary += f" {NO_GRADES}"
+    page = folder / "report.html"
+    write_text(page, report_page(TITLE, summary, sections))
+    return page

@@ -1,0 +1,140 @@
+"""Cells of the robustness protocol: a click model fitted to a log and judged, and its policies."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ... import evaluation, policies
+from ...clickmodels import ClickModel, NotCapable
+from ...data import World
+from ..engine.artefacts import LOG_VERSION, LogCell, Logs, fit_parts, shared_logs
+from ..engine.grid import Result, cell_key
+from ..engine.plugins import import_modules
+from ..setting import shown_in, user_of, world_of
+
+MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
+VERSION = f"{MODEL_VERSION}, evaluation 1"
+ORACLE = "oracle"  # instead of a click model: the user itself, the bound of all of them
+NDCG_DEPTHS = (1, 3, 5, 10)
+
+
+@dataclass(frozen=True)
+class ProtocolCell:
+    """One click model and the logs that it is fitted to and tested on; the seed is the log's.
+
+    Parameters
+    ----------
+    model : a registered click model, or "oracle" for the user itself.
+    parameters : {"table", "embedding"}, for models with that choice.
+    folder : where the fitted model is kept.
+    source : hash of the file of a model from outside the package.
+    modules : imported first; they may register models of one's own.
+    """
+
+    model: str
+    log: LogCell
+    folder: str = field(metadata={"key": False})
+    parameters: str = "table"
+    source: str = ""
+    modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+
+
+def protocol_cell(cell: ProtocolCell) -> Result:
+    """Fit the model and judge it; what its capabilities do not allow is left out.
+
+    ``perplexity`` is that of the log's test part, ``perplexity_…`` of a test policy's log;
+    ``ndcg_…`` over the documents that the training part showed; ``fit_seconds`` is None for a
+    model that was fitted before.
+    """
+    import_modules(cell.modules)
+    world, seed = world_of(cell.log.world), cell.log.seed
+    logs = shared_logs(cell.log)
+    model, fit_seconds = protocol_model(cell, logs)
+    start = time.perf_counter()
+    found = _predictions(model, logs) | _grades(model, world.restricted_to(logs.train), seed)
+    seconds = round(time.perf_counter() - start, 3)
+    return {"fit_seconds": fit_seconds, **found, "evaluation_seconds": seconds}
+
+
+def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | None]:
+    """Return the model of a cell, from its file or fitted now, and the seconds of fitting.
+
+    A model from outside the package that does not define ``state()`` has no file.
+    """
+    world = world_of(cell.log.world)
+    if cell.model == ORACLE:
+        return user_of(cell.log.user, cell.log.world), 0.0
+    path = Path(cell.folder) / f"{cell_key(cell, MODEL_VERSION)}.safetensors"
+    if path.exists():
+        return ClickModel.load(path), None
+    start = time.perf_counter()
+    model = fit_parts(
+        cell.model, logs.train, logs.validation, world, cell.log.seed, cell.parameters
+    )
+    seconds = round(time.perf_counter() - start, 3)
+    with suppress(NotCapable):
+        model.save(path)
+    return model, seconds
+
+
+def _predictions(model: ClickModel, logs: Logs) -> dict[str, float]:
+    if "conditional" not in model.capabilities:
+        return {}
+    others = {f"perplexity_{name}": log for name, log in logs.outside.items()}
+    return {
+        name: evaluation.perplexity(model, log).mean
+        for name, log in {"perplexity": logs.test, **others}.items()
+    }
+
+
+def _grades(model: ClickModel, shown: World, seed: int) -> dict[str, float]:
+    if "rank" not in model.capabilities:
+        return {}
+    scores = model.relevance()
+    return {
+        f"ndcg_{depth}": evaluation.ndcg(scores, shown, depth, seed) for depth in NDCG_DEPTHS
+    }
+
+
+POLICY_VERSION = f"{MODEL_VERSION}, policies 1"
+POLICY_FIELDS = ("top_down_promised", "top_down_deployed", "max_reward_promised",
+                 "max_reward_deployed", "policy_seconds")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PolicyCell:
+    """The Top-Down and Max-Reward policies of the model of ``judged``."""
+
+    judged: ProtocolCell
+
+
+def policy_cell(cell: PolicyCell) -> Result:
+    """Make and deploy the policies that the model's capabilities allow.
+
+    ``top_down_…`` and ``max_reward_…`` are clicks a page that the model promises and the user
+    delivers for policies that show documents of the training part.
+    """
+    judged = cell.judged
+    import_modules(judged.modules)
+    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world)
+    slots, seed = judged.log.slots, judged.log.seed
+    logs = shared_logs(judged.log)
+    model, _ = protocol_model(judged, logs)
+    start = time.perf_counter()
+    allowed = shown_in(logs.train, world)
+    generative = "generative" in model.capabilities
+    result = {}
+    if "rank" in model.capabilities:
+        relevance = policies.top_down(model, allowed, slots)
+        if generative:
+            result["top_down_promised"] = evaluation.value(relevance, model, world).value
+        result["top_down_deployed"] = evaluation.value(relevance, user, world).value
+    if generative:
+        optimised = policies.max_reward(model, allowed, slots, seed=seed)
+        assert optimised.found is not None
+        result["max_reward_promised"] = float(world.query_probs @ optimised.found.values)
+        result["max_reward_deployed"] = evaluation.value(optimised, user, world).value
+    return {**result, "policy_seconds": round(time.perf_counter() - start, 3)}

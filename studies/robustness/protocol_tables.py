@@ -1,0 +1,111 @@
+"""Tables and Figure 2 of the robustness protocol, from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...evaluation import Metric, ResultTable
+from ..curse.curse_pictures import POLICIES, curse_picture, lines_said
+from ..engine.rows import Row, by_seed, distinct, where
+from .conditions import LOGGINGS, TEST_POLICIES, USERS
+from .judging import GRADED_DEPTHS, REFERENCE, click_models
+from .relative import ORACLE, compared_models
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LINES = {"best": "best", "logging policy": "logging_value", "random": "random_value"}
+
+
+def prediction_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return how well models that one log trained predict clicks and order documents.
+
+    In-distribution perplexity, perplexity on the pages of four other policies, nDCG. The oracle
+    is the user itself: shown, not compared. Nor is ARM-NC's perplexity, which reads the click that
+    it predicts.
+    """
+    chosen = where(rows, user=user, logging=logging)
+    names = distinct(chosen, "model")
+    reference = REFERENCE if REFERENCE in names else None
+    fields = {"ind PPL": "perplexity"}
+    fields |= {f"PPL, {test} test": f"perplexity_{test}" for test in TEST_POLICIES}
+    metrics = [Metric(name, True, exclude=(ORACLE,), brackets=(REFERENCE,)) for name in fields]
+    for depth in GRADED_DEPTHS:
+        fields[f"nDCG@{depth}"] = f"ndcg_{depth}"
+        metrics.append(
+            Metric(
+                f"nDCG@{depth}",
+                False,
+                reference=reference,
+                daggers=click_models(names),
+                exclude=(ORACLE,),
+            )
+        )
+    table = ResultTable(metrics, f"{user} user, log by {logging}: click prediction and relevance")
+    return filled(table, chosen, fields)
+
+
+def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return the click-through rates of the models' two policies: clicks / slots of a page.
+
+    ``promised`` by the model itself, otherwise deployed on the user. Models without a policy are
+    left out.
+    """
+    chosen = [
+        row
+        for row in where(rows, user=user, logging=logging)
+        if row["max_reward_deployed"] is not None
+    ]
+    names = tuple(distinct(chosen, "model"))
+    fields: dict[str, str] = {}
+    metrics = []
+    for key, (label, _) in POLICIES.items():
+        fields |= {label: f"{key}_deployed", f"{label}, promised": f"{key}_promised"}
+        metrics.append(Metric(label, False, exclude=(ORACLE,)))
+        metrics.append(Metric(f"{label}, promised", False, exclude=names, arrow=False))
+    title = f"{user} user, log by {logging}: click-through rates"
+    if chosen:
+        title += f"; {lines_said(chosen, LINES, 1.0 / chosen[0]['slots'])}"
+    rates = [
+        row | {key: row[key] / row["slots"] for key in fields.values() if row[key] is not None}
+        for row in chosen
+    ]
+    return filled(ResultTable(metrics, title), rates, fields)
+
+
+def protocol_tables(rows: Sequence[Row]) -> dict[str, list[ResultTable]]:
+    """Return the tables of every user: two for every logging policy, without empty ones."""
+    return {
+        user: [
+            table
+            for logging in distinct(where(rows, user=user), "logging", LOGGINGS)
+            for make in (prediction_table, policy_table)
+            for table in [make(rows, user, logging)]
+            if table.models
+        ]
+        for user in distinct(rows, "user", USERS)
+    }
+
+
+def figure_2(rows: Sequence[Row]) -> Figure:
+    """Draw the click-through rates of the policies of the models that Figure 1 compares."""
+    ordered = [
+        row
+        for user in distinct(rows, "user", USERS)
+        for logging in distinct(rows, "logging", LOGGINGS)
+        for model in compared_models(rows)
+        for row in where(rows, user=user, logging=logging, model=model)
+    ]
+    return curse_picture(ordered, rate=True, lines=LINES)
+
+
+def filled(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
+    """Add every model's values of the fields (by metric), one a seed, and return the table."""
+    for model in distinct(rows, "model"):
+        table.add(model, {})
+        for name, field in fields.items():
+            values = by_seed(where(rows, model=model), field)
+            if values:
+                table.add(model, {name: list(values.values())}, list(values))
+    return table

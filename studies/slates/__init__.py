@@ -1,0 +1,1 @@
+"""The slates paper: off-policy evaluation and learning of whole slates."""
