@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import warnings
+from typing import Any
 
 
 def cores() -> int:
@@ -23,3 +25,14 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def import_extra(module: str, extra: str, purpose: str) -> Any:
+    """Return the imported ``module``, or say which extra brings it.
+
+    ``purpose`` begins the sentence: "pictures need", "a zip needs".
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} pip install 'clickgym[{extra}]'") from error
