@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from ..common import checks
-from ..common.registry import registering
+from ..common.registry import register_class
 from ..policies import Policy
 from .task import Task
 
@@ -74,7 +74,7 @@ class Agent:
 
 def register(name: str) -> Callable[[Class], Class]:
     """Register an agent class under ``name``, so that ``agents.train`` takes it."""
-    return registering(_CLASSES, name)
+    return register_class(_CLASSES, name)
 
 
 def agent_class(name: str) -> type[Agent]:

@@ -42,7 +42,7 @@ from rich.table import Table
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels.base import CONDITIONAL
 from clickgym.common.progress import progress
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import BEST, MAX_REWARD, RANDOM, new_figure, save_figure
 
 REQUIREMENTS = ("clax-models==0.1.1", "jax==0.7.2", "torch==2.13.0")
@@ -233,7 +233,7 @@ def main() -> None:
         "numpy": np.__version__,
     }
     content = {"models": rows, "user": of_user, "pages": PARTS, "machine": machine}
-    with replaced(options.out / "clickmodels.json") as temporary:
+    with write_whole(options.out / "clickmodels.json") as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n")
     draw(rows, of_user, options.out / "clickmodels.png")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from ..common.registry import registering, same_class
+from ..common.registry import register_class, same_class
 
 if TYPE_CHECKING:
     from .base import ClickModel
@@ -24,7 +24,7 @@ _NETWORKS: dict[str, type[Network]] = {}
 
 def register(name: str) -> Callable[[Model], Model]:
     """Register a click model under ``name``: a class decorator, for models of one's own too."""
-    return registering(_CLASSES, name)
+    return register_class(_CLASSES, name)
 
 
 def registered_class(name: str) -> type[ClickModel]:

@@ -112,7 +112,7 @@ def rankings(
             raise ValueError(f"{name}[{row}, {slot}] is empty but a later slot is not")
 
 
-def repeated(ranking: NDArray[Any]) -> NDArray[np.bool_]:
+def find_repeats(ranking: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows of ``ranking`` (n, K) show a document twice, (n,). Costs O(n K²)."""
     found = np.zeros(len(ranking), dtype=bool)
     for start in range(0, len(ranking), _CHUNK):

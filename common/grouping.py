@@ -61,7 +61,7 @@ def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDAr
     return order[starts], group
 
 
-def gathered(array: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
+def take_rows(array: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of ``array`` that ``index``, a mask or integers, chooses."""
     if index.dtype == bool or len(index) < _MANY:
         chosen: NDArray[Any] = array[index]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 Class = TypeVar("Class", bound="type[Any]")
 
 
-def registering(classes: dict[str, Any], name: str) -> Callable[[Class], Class]:
+def register_class(classes: dict[str, Any], name: str) -> Callable[[Class], Class]:
     """Return a decorator that puts a class into ``classes`` and gives it its ``name``.
 
     The same class again (a notebook cell, a reloaded module) replaces itself; a name that another

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path``; move it into place when the block ends well.
 
     Parents are made. When the block raises, the temporary file is removed and ``path`` is as it
@@ -41,6 +41,12 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` as a file, whole or not at all."""
+    with write_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 FORMAT = 1
 
 
@@ -51,7 +57,7 @@ def save_arrays(
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     record = {"format": FORMAT, "kind": kind, "header": header}
     text = json.dumps(record, sort_keys=True, allow_nan=False)
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         save_file(
             arrays, temporary, metadata={"clickgym": text, "sha256": _digest(text, arrays)}
         )

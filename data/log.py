@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
-from ..common.grouping import fold_rows, gathered
-from ..common.storage import replaced
+from ..common.grouping import fold_rows, take_rows
+from ..common.storage import write_whole
 
 if TYPE_CHECKING:
     from .world import World
@@ -118,7 +118,7 @@ class ClickLog:
             if array is None:
                 object.__setattr__(log, name, None)
             else:
-                chosen = array[index] if isinstance(index, slice) else gathered(array, index)
+                chosen = array[index] if isinstance(index, slice) else take_rows(array, index)
                 log._freeze(name, chosen)
         object.__setattr__(log, "weight", None)
         if weight is not None:
@@ -176,7 +176,7 @@ class ClickLog:
         header = {"format": FORMAT, "slots": self.slots, "fingerprint": self.fingerprint}
         table = pa.table(columns)
         table = table.replace_schema_metadata({METADATA_KEY: json.dumps(header).encode()})
-        with replaced(path) as temporary:
+        with write_whole(path) as temporary:
             pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
-from ..common.registry import registering, same_class
+from ..common.registry import register_class, same_class
 from ..common.storage import load_arrays, save_arrays
 from ..data import World
 
@@ -20,7 +20,7 @@ Class = TypeVar("Class", bound="type[Policy]")
 
 def register(name: str) -> Callable[[Class], Class]:
     """Register a policy class under ``name``, so that ``Policy.load`` can make it."""
-    return registering(_CLASSES, name)
+    return register_class(_CLASSES, name)
 
 
 def candidate_scores(scores: ArrayLike, world: World | None) -> NDArray[np.float64]:

@@ -80,7 +80,7 @@ class Ranker(Policy):
         highest = int(array.max()) + 1
         known = highest if n_docs is None else checks.positive_integer(n_docs, "n_docs")
         checks.rankings(array, np.arange(len(array)), len(array), known, "rankings")
-        repeated = checks.repeated(array)
+        repeated = checks.find_repeats(array)
         if repeated.any():
             row = int(repeated.argmax())
             raise ValueError(f"rankings[{row}] shows a document twice: {array[row].tolist()}")

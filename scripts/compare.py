@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import agents, studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, tell_if_replaced
@@ -99,7 +99,7 @@ def _budgets(given: list[str], names: list[str]) -> dict[str, int]:
 
 
 def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         temporary.write_text(text)
 
 

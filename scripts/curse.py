@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, tell_if_replaced
@@ -71,7 +71,7 @@ def run(settings: Curse, command: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         temporary.write_text(text)
 
 

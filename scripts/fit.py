@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from clickgym import clickmodels, data, evaluation, studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._inputs import real_logs, saved_log, world_from
 
@@ -95,7 +95,7 @@ def draw(judged: studies.Judged, test: data.ClickLog, path: Path) -> None:
     axis.grid(alpha=0.25)
     if shown:
         axis.legend(fontsize=8, frameon=False)
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         figure.savefig(temporary, dpi=130, format="png")
     plt.close(figure)
 
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if table is not None and table.models:
             console.print(table)
             table.save(out / f"{label}.parquet")
-            with replaced(out / f"{label}.md") as temporary:
+            with write_whole(out / f"{label}.md") as temporary:
                 temporary.write_text(table.to_markdown() + "\n")
     for name, model in judged.models.items():
         model.save(out / f"{name}.safetensors")
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = studies.write_log_report(
         judged, out, dataclasses.asdict(settings), {PICTURE: "Perplexity by rank"}
     )
-    with replaced(out / "settings.json") as temporary:
+    with write_whole(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     print(f"models, tables and picture: {out}")
     print(f"open {page}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import require_writable, tell_if_replaced
@@ -205,9 +205,9 @@ def _save(
         console.print(table)
     out = settings.folder
     studies.save_rows(rows, out / "rows.parquet")
-    with replaced(out / "tables.md") as temporary:
+    with write_whole(out / "tables.md") as temporary:
         temporary.write_text("\n".join(table.to_markdown() for table in tables))
-    with replaced(out / "settings.json") as temporary:
+    with write_whole(out / "settings.json") as temporary:
         content = {**dataclasses.asdict(settings), "study_settings": study}
         temporary.write_text(json.dumps(content, indent=2, default=dataclasses.asdict) + "\n")
 

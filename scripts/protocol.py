@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import require_writable, tell_if_replaced
 
@@ -96,7 +96,7 @@ def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
     if shift is not None:
         more, lost, _ = compute(settings, shift, join, out / f"{SHIFT}.parquet")
         rows, failed = [*rows, *more], failed + lost
-    with replaced(out / "settings.json") as temporary:
+    with write_whole(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     return rows, failed, out
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import clickmodels, studies
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.scripts._arguments import option, parse
 
 
@@ -47,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )  # fmt: skip
         Console(width=None if Console().is_terminal else 130).print(table)
         table.save(out / f"{user}.parquet")
-        with replaced(out / f"{user}.md") as temporary:
+        with write_whole(out / f"{user}.md") as temporary:
             temporary.write_text(table.to_markdown() + "\n")
-    with replaced(out / "settings.json") as temporary:
+    with write_whole(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     print(f"tables: {out}")
     return 0

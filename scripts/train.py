@@ -11,7 +11,7 @@ from typing import Any
 
 from clickgym import agents, clickmodels, studies
 from clickgym.common import checks
-from clickgym.common.storage import replaced
+from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._arguments import option, parse
 from clickgym.scripts._runs import WorldOptions, environment, user_named
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
         true, settings.every or None, out / "checkpoint.safetensors", **options,
     )  # fmt: skip
-    with replaced(out / "settings.json") as temporary:
+    with write_whole(out / "settings.json") as temporary:
         temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     if run.checkpoint is None:
         print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")

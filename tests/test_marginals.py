@@ -246,7 +246,7 @@ def test_a_part_that_is_never_drawn_changes_nothing():
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("query", range(Q))
 def test_repeats_are_those_of_enumeration(name, query):
-    expected = checks.repeated(pages_of(POLICIES[name], query)[0]).any()
+    expected = checks.find_repeats(pages_of(POLICIES[name], query)[0]).any()
     assert policies.slate_moments(POLICIES[name], query).repeats == expected
 
 

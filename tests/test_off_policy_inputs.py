@@ -253,7 +253,7 @@ def test_products_may_repeat_documents():
     product = POLICIES["Product"]
     query = np.zeros(ROWS, dtype=np.int64)
     pages = product.sample(query, np.random.default_rng(0))
-    assert checks.repeated(pages).any()
+    assert checks.find_repeats(pages).any()
     log = ClickLog(query, pages, np.zeros(pages.shape, dtype=bool))
     assert estimate("pi", log, np.ones(ROWS), product, product).value == pytest.approx(1.0)
 

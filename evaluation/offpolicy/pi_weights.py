@@ -157,7 +157,7 @@ class PseudoinverseWeights:
         weights = self._sums(self._padded, rows, pages)
         wrong = np.isnan(weights)
         if self._never_repeats.any():
-            wrong |= checks.repeated(pages) & self._never_repeats[rows]
+            wrong |= checks.find_repeats(pages) & self._never_repeats[rows]
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise ValueError(

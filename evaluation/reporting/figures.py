@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...common.storage import replaced
+from ...common.storage import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,5 +27,5 @@ def new_figure(width: float, height: float, **settings: Any) -> Figure:
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a picture, in the format that the name ends with, atomically."""
     kind = Path(path).suffix.lstrip(".") or "png"
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         figure.savefig(temporary, dpi=130, format=kind)

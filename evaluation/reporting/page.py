@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...common.storage import replaced
+from ...common.storage import write_whole
 from .formats import Shown, html_table
 from .tables import ResultTable
 
@@ -42,7 +42,7 @@ def report_page(title: str, summary: str, sections: Mapping[str, str]) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, atomically."""
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

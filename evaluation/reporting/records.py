@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from ...common.storage import replaced
+from ...common.storage import write_whole
 from ..statistics import Interval, between
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def write_records(records: Sequence[Record], path: str | os.PathLike[str]) -> No
     """Write ``records`` to a ``.parquet`` or ``.csv`` file, atomically."""
     table = pa.Table.from_pylist([record._asdict() for record in records], schema=SCHEMA)
     write = {".parquet": pq.write_table, ".csv": pa_csv.write_csv}[_kind(path)]
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         write(table, temporary)
 
 

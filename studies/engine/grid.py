@@ -15,7 +15,7 @@ from typing import Any
 import joblib
 
 from ...common.progress import progress
-from ...common.storage import replaced
+from ...common.storage import write_whole
 from .locks import Claims
 from .workers import with_one_thread, workers
 
@@ -169,5 +169,5 @@ def _text(record: dict[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         temporary.write_text(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.storage import replaced
+from ...common.storage import write_whole
 from ...evaluation import Interval, interval
 from ...evaluation.statistics import between
 
@@ -18,7 +18,7 @@ def save_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> N
     import pyarrow
     from pyarrow import parquet
 
-    with replaced(path) as temporary:
+    with write_whole(path) as temporary:
         parquet.write_table(pyarrow.Table.from_pylist(list(rows)), temporary)
 
 

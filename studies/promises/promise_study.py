@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ... import agents, clickmodels, envs, evaluation, policies
 from ...common import checks
-from ...common.storage import replaced
+from ...common.storage import write_whole
 from ...data import ClickLog
 from ..engine.artefacts import FIT_VERSION, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result, require_results, run_grid
@@ -100,7 +100,7 @@ def _predictions(
         pages = np.column_stack([log.query, log.ranking])
         distinct, places = np.unique(pages, axis=0, return_inverse=True)
         expected = model.expected_clicks(distinct[:, 0], distinct[:, 1:])[places.reshape(-1)]
-        with replaced(path) as temporary, temporary.open("wb") as file:
+        with write_whole(path) as temporary, temporary.open("wb") as file:
             np.save(file, expected)
     return np.load(path)
 
