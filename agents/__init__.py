@@ -8,7 +8,7 @@ from .bandits.cascading import CascadeKLUCB, CascadeUCB1
 from .bandits.epsilon_greedy import EpsilonGreedy
 from .base import Agent, agent_class, names, register
 from .policy_gradient import PolicyGradient
-from .sb3.deployed import deployed_policy
+from .sb3.deployment import deployed_policy
 from .sb3.score_agents import PPOAgent, SACAgent
 from .sb3.slot_agents import DQNAgent, MaskablePPOAgent
 from .sb3.slot_policy import SlotPolicy
@@ -18,7 +18,7 @@ from .watch import CurseWatch, Measurement
 
 if TYPE_CHECKING:
     from ..envs import RankingVectorEnv
-    from .sb3.callback import CurseCallback
+    from .sb3.curse_callback import CurseCallback
     from .sb3.vec_env import StableBaselinesVecEnv
 
 
@@ -35,7 +35,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
 def __getattr__(name: str) -> Any:
     """Import what subclasses Stable-Baselines3 only when it is asked for."""
     if name == "CurseCallback":
-        from .sb3.callback import CurseCallback
+        from .sb3.curse_callback import CurseCallback
 
         return CurseCallback
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

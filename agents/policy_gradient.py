@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..common import checks
 from ..common.ordering import order_by_keys
 from ..policies import Policy, Ranker
-from .bandits.bandit import Bandit
+from .bandits.base import Bandit
 from .base import register
 from .scorers import Scorer, Table
 from .task import Task

@@ -1,7 +1,7 @@
 """Gymnasium environments: a world and a click model, single or in batches."""
 
-from .collecting import collect
 from .ranking import RankingEnv
+from .recording import collect
 from .registration import environment_ids, register_environments
 from .spaces import Rankings
 from .vector import RankingVectorEnv

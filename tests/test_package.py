@@ -79,7 +79,7 @@ def imported(tree: ast.AST, path: Path) -> list[tuple[int, tuple[str, ...]]]:
     ],
 )
 def test_the_walk_finds(code, expected):
-    found = imported(ast.parse(code), ROOT / "envs" / "collecting.py")
+    found = imported(ast.parse(code), ROOT / "envs" / "recording.py")
     assert [target for _, target in found] == expected
 
 

@@ -13,7 +13,7 @@ from ...common.ordering import order_by_scores
 from ...policies import Policy, Ranker
 from ..base import register
 from ..task import Task
-from .bandit import Bandit, counts_by_document
+from .base import Bandit, counts_by_document
 
 _HALVINGS = 30  # of the interval in which a KL bound lies
 _FIRST = 1e6  # the bound of what was never examined: above every other

@@ -14,7 +14,7 @@ from ...data import World
 from ...policies import Policy, Ranker
 from ..base import register
 from ..task import Task
-from .bandit import Bandit
+from .base import Bandit
 
 
 @register("EpsilonGreedy")

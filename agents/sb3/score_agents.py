@@ -9,7 +9,7 @@ import numpy as np
 
 from ...policies import Ranker
 from ..base import register
-from .learner import NetworkSettings, ProximalSettings, StableBaselinesAgent
+from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
 
 
 class _ScoresAgent(StableBaselinesAgent):

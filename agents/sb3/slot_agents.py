@@ -7,7 +7,7 @@ from typing import Any
 
 from ...policies import Policy
 from ..base import register
-from .learner import NetworkSettings, ProximalSettings, StableBaselinesAgent
+from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
 from .slot_policy import SlotPolicy
 
 
@@ -126,7 +126,7 @@ class DQNAgent(_SlotsAgent):
 
     def policy(self) -> Policy:
         """Return the ranking that always places the document of the highest value."""
-        from .deployed import deployed_policy
+        from .deployment import deployed_policy
 
         return deployed_policy(self.model, self.task)
 

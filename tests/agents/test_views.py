@@ -11,7 +11,7 @@ import pytest
 
 from clickgym import agents, data
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "agents" / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents" / "README.md"
 TICK = "✓"
 
 

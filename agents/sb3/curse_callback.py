@@ -9,7 +9,7 @@ from ...clickmodels import ClickModel
 from ...common import checks
 from ..task import EnvOrMake, Task
 from ..watch import CurseWatch, Measurement
-from .deployed import deployed_policy
+from .deployment import deployed_policy
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback
