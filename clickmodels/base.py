@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..common import checks
 from ..common.random import Uniforms
 from ..common.storage import load_arrays, save_arrays
+from ..common.typing import Integers
 from ..data import ClickLog, World
 from . import registry
 
@@ -242,6 +243,13 @@ class ClickModel:
         """
         nothing = np.zeros(columns.T.shape, dtype=bool)
         return self.conditional_click_probs(query, columns.T, nothing).sum(axis=1)
+
+    def best_rankings(self, rankings: Integers) -> Integers | None:
+        """Return the pages that earn the most clicks, by a closed form; None where there is none.
+
+        ``rankings`` (n, K) are top-down: the most relevant documents, in falling order.
+        """
+        return None
 
     # Checks, saving and sharing
 

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from ..common import checks
 from ..common.random import Uniforms
+from ..common.typing import Integers
 from ..data import World
 from .base import ClickModel, zero_after_impossible
 from .registry import register
@@ -102,3 +103,15 @@ class PBM(ExaminedModel):
         values = self._attractiveness.page(query, ranking)
         examination, draws = self._examination_list, uniforms.take(len(ranking))
         return [draws[slot] < value * examination[slot] for slot, value in enumerate(values)]
+
+    def best_rankings(self, rankings: Integers) -> Integers:
+        """Put the k-th most attractive document on the k-th most examined rank, (n, K)."""
+        best = rankings.copy()
+        length = (rankings >= 0).sum(axis=1)
+        for size in np.unique(length[length > 0]):  # short pages too
+            rows = length == size
+            ranks = np.argsort(-self.examination[:size], kind="stable")
+            ordered = np.empty((int(rows.sum()), size), dtype=np.int64)
+            ordered[:, ranks] = rankings[rows, :size]
+            best[rows, :size] = ordered
+        return best

@@ -125,8 +125,7 @@ class Settings:
 
 def shared_user(name: str, world: World, slots: int, params: dict[str, Any]) -> ClickModel:
     """Return ``true_user(name, world, **params)``, the same object for the same arguments."""
-    if name in ("PBM", "UBM", "DCM"):  # the only users whose parameters depend on the page's length
-        params = {"slots": slots, **params}
+    params = {"slots": slots, **params}
     made = _SHARED_USERS.setdefault(world, {})
     key = (name, pickle.dumps(sorted(params.items())))  # repr() rounds arrays
     if key not in made:

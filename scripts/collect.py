@@ -33,8 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if settings.pages < 1:
         raise ValueError(f"--pages must be at least 1, not {settings.pages}")
     world = world_from(settings.world, settings.n_docs, settings.n_queries, settings.world_seed)
-    params = {"slots": settings.slots} if settings.user in ("PBM", "UBM") else {}
-    user = clickmodels.true_user(settings.user, world, **params)
+    user = clickmodels.true_user(settings.user, world, slots=settings.slots)
     policy = policy_from(
         settings.policy, world, settings.temperature, settings.slots, settings.world_seed
     )

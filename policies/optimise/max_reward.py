@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...clickmodels import PBM, ClickModel
+from ...clickmodels import ClickModel
 from ...common import checks
 from ...data import World
 from ..ranker import Found, Ranker
@@ -67,13 +66,14 @@ def max_reward(
     relevance = model.relevance() if "rank" in model.capabilities else np.zeros(model.shape)
     start = Ranker(relevance, slots, world=world)
     search = Search(model, world, start.rankings, seed)
-    if method == "closed" and not isinstance(model, PBM):
+    closed = model.best_rankings(start.rankings) if method in ("auto", "closed") else None
+    if method == "closed" and closed is None:
         raise ValueError(f"there is no closed form for {model.name}")
     if method == "auto":
-        method = _affordable(model, search)
-    if method == "closed":
-        assert isinstance(model, PBM)
-        search.rankings = _closed(model, world, start)
+        affordable = "exact" if search.can_enumerate() else "guided"
+        method = affordable if closed is None else "closed"
+    if closed is not None:
+        search.rankings = closed
         exact = True
     elif method == "exact":
         search.enumerate()
@@ -85,25 +85,6 @@ def max_reward(
         search.guided(restarts)
         exact = False
     return _policy(search, world, method, exact)
-
-
-def _affordable(model: ClickModel, search: Search) -> str:
-    if isinstance(model, PBM):
-        return "closed"
-    return "exact" if search.can_enumerate() else "guided"
-
-
-def _closed(model: PBM, world: World, start: Ranker) -> NDArray[np.int64]:
-    """Put the k-th most attractive document on the k-th most examined rank, short pages too."""
-    rankings = start.rankings.copy()
-    length = (rankings >= 0).sum(axis=1)
-    for size in np.unique(length[length > 0]):
-        rows = length == size
-        ranks = np.argsort(-model.examination[:size], kind="stable")
-        placed = np.empty((int(rows.sum()), size), dtype=np.int64)
-        placed[:, ranks] = rankings[rows, :size]
-        rankings[rows, :size] = placed
-    return rankings
 
 
 def _policy(search: Search, world: World, method: str, exact: bool) -> Ranker:
