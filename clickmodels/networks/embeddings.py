@@ -1,20 +1,28 @@
-"""Embeddings of query and document whose training costs what a batch shows, not the world."""
+"""Embeddings of queries and documents, and the logits of pairs that are made from them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+
+from ...common.typing import Floats
+
+if TYPE_CHECKING:
+    from ...data import World
+
+_TABLE_PAIRS = 1 << 16  # worked out at a time
 
 
 class LazyEmbedding(nn.Module):
-    """A table of embeddings of which only the rows of a batch take part in a step.
+    """A table of embeddings of which only the rows that a batch shows take part in a step.
 
     While gradients are recorded, a look-up hands out copies of the rows that the batch needs and
-    remembers them; ``step`` then moves just these rows by Adam, with moments of their own. Rows
-    that a batch does not show stand still, as with torch's ``SparseAdam``, at a fraction of its
-    overhead.
+    remembers them; ``step`` then moves just these rows by Adam, each with moments of its own.
+    Other rows stand still, as with torch's ``SparseAdam``.
     """
 
     def __init__(self, rows: int, width: int) -> None:
@@ -29,7 +37,7 @@ class LazyEmbedding(nn.Module):
         self._looked_up: list[tuple[Tensor, Tensor]] = []
 
     def look_up(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the embeddings that ``index`` (...) names, (rows, width), and its places there."""
+        """Return the rows that ``index`` (...) names, (r, width), and where each stands, (...)."""
         if not torch.is_grad_enabled():
             place = torch.arange(index.numel(), device=index.device).view(index.shape)
             return self.weight.index_select(0, index.reshape(-1)), place
@@ -41,7 +49,7 @@ class LazyEmbedding(nn.Module):
     def forward(self, index: Tensor) -> Tensor:
         """Return the embeddings of ``index`` (...), (..., width)."""
         values, place = self.look_up(index)
-        return nn.functional.embedding(place, values)
+        return functional.embedding(place, values)
 
     def gradients(self) -> list[Tensor]:
         """Return the gradients of the rows that were looked up, to be scaled in place."""
@@ -68,48 +76,67 @@ class LazyEmbedding(nn.Module):
         self._looked_up.clear()
 
 
-class PairLinear(torch.autograd.Function):
-    """Return W [q; d] + b for every slot of pages, (n, K, H), as one recorded operation.
+class PairEncoder(nn.Module):
+    """An embedding of each query and of each document within its query.
 
-    The query's half is worked out once a query and the document's once a document, of which the
-    batch has ``queries`` (q, E) and ``documents`` (d, E); ``query_place`` (n,) and
-    ``document_place`` (n, K) say which stands where. ``weights`` are (H, 2 E), ``bias`` is (H,).
+    Empty slots share one more embedding of a document, the last.
     """
 
-    @staticmethod
-    def forward(
-        ctx: Any,
-        queries: Tensor,
-        query_place: Tensor,
-        documents: Tensor,
-        document_place: Tensor,
-        weights: Tensor,
-        bias: Tensor,
-    ) -> Tensor:
-        """Return the layer's outputs."""
-        width = queries.shape[1]
-        by_query = torch.addmm(bias, queries, weights[:, :width].t())
-        by_document = documents @ weights[:, width:].t()
-        result = by_document.index_select(0, document_place.view(-1))
-        result = result.view(*document_place.shape, -1)
-        result += by_query.index_select(0, query_place)[:, None]
-        ctx.save_for_backward(queries, query_place, documents, document_place, weights)
-        return result
+    def __init__(self, world: World, embedding: int) -> None:
+        super().__init__()
+        self.n_queries, self.n_docs = world.n_queries, world.n_docs
+        self.query = LazyEmbedding(self.n_queries, embedding)
+        self.empty = self.n_queries * self.n_docs
+        self.document = LazyEmbedding(self.empty + 1, embedding)
+        self.width = 2 * embedding
 
-    @staticmethod
-    def backward(
-        ctx: Any, *gradients: Tensor
-    ) -> tuple[Tensor, None, Tensor, None, Tensor, Tensor]:
-        """Return the gradients by embeddings, weights and bias."""
-        queries, query_place, documents, document_place, weights = ctx.saved_tensors
-        (slots,), width = gradients, queries.shape[1]
-        flat = slots.reshape(-1, slots.shape[-1])
-        by_query = slots.new_zeros(len(queries), slots.shape[-1])
-        by_query.index_add_(0, query_place, slots.sum(dim=1))
-        by_document = slots.new_zeros(len(documents), slots.shape[-1])
-        by_document.index_add_(0, document_place.view(-1), flat)
-        by_weights = torch.cat([by_query.t() @ queries, by_document.t() @ documents], dim=1)
-        return (
-            by_query @ weights[:, :width], None, by_document @ weights[:, width:], None,
-            by_weights, by_query.sum(dim=0),
-        )  # fmt: skip
+    def document_rows(self, query: Tensor, ranking: Tensor) -> Tensor:
+        """Return the row of each slot's document in the table of embeddings, (n, K)."""
+        return torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
+
+    def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
+        """Return the embeddings of query and document side by side, (n, K, width)."""
+        documents = self.document(self.document_rows(query, ranking))
+        queries = self.query(query)[:, None].expand_as(documents)
+        return torch.cat([queries, documents], dim=2)
+
+    def linear(self, query: Tensor, ranking: Tensor, layer: nn.Linear) -> Tensor:
+        """Return ``layer(self(query, ranking))``, (n, K, H).
+
+        The layer's half for the query is worked out once for each query of the batch, and its
+        half for the document once for each document.
+        """
+        queries, query_place = self.query.look_up(query)
+        documents, document_place = self.document.look_up(self.document_rows(query, ranking))
+        width = self.width // 2
+        by_query = functional.linear(queries, layer.weight[:, :width], layer.bias)
+        by_document = functional.linear(documents, layer.weight[:, width:])
+        slots = functional.embedding(document_place, by_document)
+        return slots + functional.embedding(query_place, by_query)[:, None]
+
+
+class PairLogits(nn.Module):
+    """A logit for each pair of query and document, from embeddings through a small network."""
+
+    def __init__(self, world: World, embedding: int, hidden: int) -> None:
+        super().__init__()
+        self.encoder = PairEncoder(world, embedding)
+        self.layer = nn.Linear(self.encoder.width, hidden)
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
+        """Return the logits, (n, K)."""
+        return self.out(self.encoder.linear(query, ranking, self.layer).relu())[..., 0]
+
+    @torch.no_grad()
+    def table(self) -> Floats:
+        """Return the probabilities of all pairs, (Q, N)."""
+        n_queries, n_docs = self.encoder.n_queries, self.encoder.n_docs
+        documents = torch.arange(n_docs)
+        rows = max(_TABLE_PAIRS // n_docs, 1)
+        parts = []
+        for start in range(0, n_queries, rows):
+            query = torch.arange(start, min(start + rows, n_queries))
+            logits = self(query, documents.expand(len(query), -1))
+            parts.append(torch.sigmoid(logits.double()).numpy())
+        return np.concatenate(parts)

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .embeddings import LazyEmbedding, PairLinear
+from .embeddings import PairLogits
 
 if TYPE_CHECKING:
     from ...data import World
     from ..base import ClickModel
-
-_FREEZE_ROWS = 1 << 16
 
 
 class Network(nn.Module):
@@ -29,53 +27,6 @@ class Network(nn.Module):
     def frozen(self) -> ClickModel:
         """Return the trained model, as arrays."""
         raise NotImplementedError(f"{type(self).__name__} does not define frozen()")
-
-
-class PairEncoder(nn.Module):
-    """Embeddings of query and of document within query; empty slots share one."""
-
-    def __init__(self, world: World, embedding: int) -> None:
-        super().__init__()
-        self.n_queries, self.n_docs = world.n_queries, world.n_docs
-        self.query = LazyEmbedding(self.n_queries, embedding)
-        self.empty = self.n_queries * self.n_docs
-        self.document = LazyEmbedding(self.empty + 1, embedding)
-        self.width = 2 * embedding
-
-    def linear(self, query: Tensor, ranking: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
-        """Return (n, K, H): a linear layer, weights (H, width), over both side by side."""
-        place = torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
-        queries, documents = self.query.look_up(query), self.document.look_up(place)
-        result: Tensor = PairLinear.apply(*queries, *documents, weights, bias)
-        return result
-
-
-class PairLogits(nn.Module):
-    """A logit for every (query, document), from embeddings through a small network."""
-
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
-        super().__init__()
-        self.encoder = PairEncoder(world, embedding)
-        self.layer = nn.Linear(self.encoder.width, hidden)
-        self.out = nn.Linear(hidden, 1)
-
-    def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
-        """Return (n, K) logits."""
-        hidden = self.encoder.linear(query, ranking, self.layer.weight, self.layer.bias)
-        return self.out(hidden.relu())[..., 0]
-
-    @torch.no_grad()
-    def table(self) -> NDArray[np.float64]:
-        """Return the probabilities of all pairs, (Q, N)."""
-        n_queries, n_docs = self.encoder.n_queries, self.encoder.n_docs
-        documents = torch.arange(n_docs)
-        rows = max(_FREEZE_ROWS // n_docs, 1)
-        parts = []
-        for start in range(0, n_queries, rows):
-            query = torch.arange(start, min(start + rows, n_queries))
-            logits = self(query, documents.expand(len(query), -1))
-            parts.append(torch.sigmoid(logits.double()).numpy())
-        return np.concatenate(parts)
 
 
 def click_loss(log_click: Tensor, clicks: Tensor, shown: Tensor) -> Tensor:

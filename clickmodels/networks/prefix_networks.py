@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .gru import GRU
 from .network import ExaminedNetwork
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class ClickGRU(nn.Module):
         self.slots = slots
         self.position = nn.Embedding(slots, 8)
         self.click = nn.Embedding(3, 8)  # skipped, clicked, or nothing before the first slot
-        self.gru = GRU(16, hidden)
+        self.gru = nn.GRU(16, hidden, batch_first=True)
         self.out = nn.Linear(hidden, 1)
 
     def forward(self, clicks: Tensor) -> Tensor:
@@ -71,7 +70,7 @@ class ClickGRU(nn.Module):
         previous = functional.pad(clicks[:, :-1].long(), (1, 0), value=2)
         places = torch.arange(clicks.shape[1], device=clicks.device).expand(clicks.shape)
         inputs = torch.cat([self.position(places), self.click(previous)], dim=2)
-        return self.out(self.gru(inputs))[..., 0]
+        return self.out(self.gru(inputs)[0])[..., 0]
 
     def by_prefix(self) -> Tensor:
         """Return the logits of all click prefixes, (2^K - 1,), in the order of ``cells``.
@@ -79,15 +78,15 @@ class ClickGRU(nn.Module):
         Prefixes share their beginnings, so the tree of them is walked level by level, and both
         children of a prefix share its product with the hidden weights.
         """
-        gru = self.gru
-        state = self.position.weight.new_zeros(1, gru.hidden_weights.shape[1])
+        input_weights, hidden_weights, input_bias, hidden_bias = self.gru.all_weights[0]
+        state = self.position.weight.new_zeros(1, self.gru.hidden_size)
         levels = []
         for slot in range(self.slots):
             before = [0, 1] if slot else [2]  # skipped, clicked; nothing before the first slot
             place = self.position.weight[slot].expand(len(before), -1)
             inputs = torch.cat([place, self.click.weight[before]], dim=1)
-            ahead = functional.linear(inputs, gru.input_weights, gru.input_bias)
-            back = functional.linear(state, gru.hidden_weights, gru.hidden_bias)
+            ahead = functional.linear(inputs, input_weights, input_bias)
+            back = functional.linear(state, hidden_weights, hidden_bias)
             state = _children(ahead, back, state)
             levels.append(self.out(state)[:, 0])
         return torch.cat(levels)

@@ -73,9 +73,9 @@ class PrefixGRU:
         of, gru = parameters.of, network.gru
         self._position, self._click = of(network.position.weight), of(network.click.weight)
         width = self._position.values.shape[1]
-        inputs = of(gru.input_weights)
+        inputs, _, bias, _ = map(of, gru.all_weights[0])
         self._by_position, self._by_click = inputs[:, :width], inputs[:, width:]
-        self._bias = of(gru.input_bias)
+        self._bias = bias
         self._recurrent = Recurrent(parameters, gru)
         self._out = Output(of(network.out.weight), of(network.out.bias))
 

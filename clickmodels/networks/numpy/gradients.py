@@ -66,9 +66,9 @@ class NCMByHand:
 
     def __init__(self, parameters: Parameters, network: NCMNetwork) -> None:
         of, gru = parameters.of, network.gru
-        inputs = of(gru.input_weights)
+        inputs, _, bias, _ = map(of, gru.all_weights[0])
         pairs = inputs[:, :-1]
-        self._layer = PairLayer(parameters, network.encoder, pairs, of(gru.input_bias))
+        self._layer = PairLayer(parameters, network.encoder, pairs, bias)
         self._click = inputs[:, -1]
         self._recurrent = Recurrent(parameters, gru)
         self._out = Output(of(network.out.weight), of(network.out.bias))

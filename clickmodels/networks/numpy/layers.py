@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..network import PairEncoder, PairLogits
+from ..embeddings import PairEncoder, PairLogits
 from .pages import Batch
 from .parameters import Floats, Parameters, Weights
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ....data import ClickLog
 from ...tablefit.cells import Cells, cell_numbers
-from ..network import PairEncoder
+from ..embeddings import PairEncoder
 from .parameters import Floats
 
 Integers = NDArray[np.int64]

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
-from ..gru import GRU
 from .parameters import Floats, Parameters
 
 
@@ -69,9 +69,9 @@ class ClickTree:
 class Recurrent:
     """All states of a GRU. Gates are reset, update, candidate; arrays of gates are (3, m, H)."""
 
-    def __init__(self, parameters: Parameters, gru: GRU) -> None:
-        self._weights = parameters.of(gru.hidden_weights)
-        self._bias = parameters.of(gru.hidden_bias)
+    def __init__(self, parameters: Parameters, gru: nn.GRU) -> None:
+        _, weights, _, bias = gru.all_weights[0]
+        self._weights, self._bias = parameters.of(weights), parameters.of(bias)
 
     def forward(self, ahead: Floats, order: Order) -> Floats:
         """Return the states (m, H) from what the inputs add to the gates, (m, 3 H)."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....data import ClickLog
-from ..network import Network, PairEncoder
+from ..embeddings import PairEncoder
+from ..network import Network
 from .gradients import BY_HAND
 from .pages import Pages
 from .parameters import Parameters
