@@ -2,16 +2,15 @@
 
 from .base import Policy, register
 from .cached import Remembering
+from .deterministic import Found, Ranker
 from .mixture import Mixture, epsilon_uniform
 from .optimise.max_reward import max_reward, top_down
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
-from .ranker import Found, Ranker
 from .rankers.groups import feature_group
 from .rankers.named import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
 from .rankers.pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
-from .slates.marginals import slate_marginals, slate_moments
-from .slates.moments import SlateMoments
+from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The one interface of all policies."""
+"""The interface of all policies, and how they are saved."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..common import checks
 from ..common.registry import register_class, same_class
 from ..common.storage import load_arrays, save_arrays
+from ..common.typing import Floats, Integers
 from ..data import World
+from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
 
 _CLASSES: dict[str, type[Policy]] = {}
+Arrays = dict[str, NDArray[Any]]
 Class = TypeVar("Class", bound="type[Policy]")
 
 
@@ -23,8 +26,8 @@ def register(name: str) -> Callable[[Class], Class]:
     return register_class(_CLASSES, name)
 
 
-def candidate_scores(scores: ArrayLike, world: World | None) -> NDArray[np.float64]:
-    """Return checked scores (Q, N), -inf for what is not a candidate (of ``world``, if given)."""
+def candidate_scores(scores: ArrayLike, world: World | None) -> Floats:
+    """Check scores (Q, N) and set those of non-candidates of ``world``, if given, to -inf."""
     array = checks.scores(scores, "scores")
     if world is None:
         return array
@@ -44,11 +47,11 @@ class Policy:
         K.
     shape : (Q, N)
     fingerprint : str or None
-        The world's that this policy belongs to; None fits any world of its shape.
+        That of the world this policy belongs to; None fits any world of its shape.
     has_log_prob : bool
-        Whether ``log_prob`` is there.
+        Whether ``log_prob`` is defined.
     deterministic : bool
-        Whether a query has the same ranking every time: that of ``greedy``.
+        Whether a query always gets the same ranking: that of ``greedy``.
     """
 
     name: ClassVar[str] = ""
@@ -58,14 +61,12 @@ class Policy:
     shape: tuple[int, int]
     fingerprint: str | None = None
 
-    def sample(self, query: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+    def sample(self, query: ArrayLike, rng: np.random.Generator) -> Integers:
         """Draw a ranking for each query, (n, K)."""
-        return self.draw(self.checked_query(query), rng)[0]
+        return self.draw(self.check_query(query), rng)[0]
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Draw rankings (n, K) and their log-probabilities (n,; None without) in one go.
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats | None]:
+        """Draw rankings (n, K) together with their log-probabilities (n,), or None without any.
 
         A policy defines this or ``sample``; each falls back on the other.
         """
@@ -74,21 +75,30 @@ class Policy:
         ranking = self.sample(query, rng)
         return ranking, self.log_prob(query, ranking) if self.has_log_prob else None
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,); -inf for a ranking that is never shown."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_prob()")
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
-        """Return the ranking of each query that is built by always taking the likeliest next."""
+    def greedy(self, query: ArrayLike) -> Integers:
+        """Return the ranking (n, K) that takes the likeliest next document at every slot."""
         raise NotImplementedError(f"{type(self).__name__} does not define greedy()")
 
     def marginals(self, query: int) -> Any:
-        """Return the exact moments of one query's pages, or None where they would be sampled.
+        """Return the exact moments of one query's pages, or None where they must be sampled.
 
-        Ask ``policies.slate_moments``, which falls back on sampling; its docstring says what a
-        policy of one's own may return here.
+        A policy of one's own returns a ``SlateMoments`` or the two arrays of
+        ``policies.slate_marginals``.
         """
         return None
+
+    def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
+        """Return the moments of one query's pages: ``marginals``, or those of sampled pages."""
+        given = self.marginals(query)
+        if given is None:
+            return sample_moments(self, query, samples, seed)
+        if isinstance(given, SlateMoments):
+            return given
+        return moments_from_arrays(self, given)
 
     def state(self) -> dict[str, Any]:
         """Return the keyword arguments of ``from_state``: arrays and JSON values."""
@@ -99,24 +109,22 @@ class Policy:
         """Make the policy that ``state`` describes."""
         return cls(**state)
 
-    def checked_query(self, query: ArrayLike) -> NDArray[np.int64]:
-        """Return ``query`` as int64 after checking it."""
+    def check_query(self, query: ArrayLike) -> Integers:
+        """Check ``query`` and return it as int64."""
         array = checks.integers(query, "query", 1).astype(np.int64, copy=False)
         checks.rankings(np.zeros((0, 0), dtype=np.int64), array, *self.shape)
         return array
 
-    def checked_pages(
-        self, query: ArrayLike, ranking: ArrayLike
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return ``query`` and ``ranking`` as int64 after checking them."""
-        query = self.checked_query(query)
+    def check_pages(self, query: ArrayLike, ranking: ArrayLike) -> tuple[Integers, Integers]:
+        """Check ``query`` and ``ranking`` and return them as int64."""
+        query = self.check_query(query)
         ranking = checks.integers(ranking, "ranking", 2).astype(np.int64, copy=False)
         checks.same_shape(ranking, (len(query), self.slots), "ranking", "this policy")
         checks.rankings(ranking, query, self.shape[0], self.document_limit())
         return query, ranking
 
     def document_limit(self) -> int:
-        """Return where documents end that pages may show: N."""
+        """Return the bound of the documents that pages may show: N."""
         return self.shape[1]
 
     def check_world(self, world: World) -> None:
@@ -135,40 +143,43 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as one safetensors file with a JSON header, atomically."""
-        save_arrays(path, "policy", *described(self))
+        save_arrays(path, "policy", *pack_policy(self))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Policy:
         """Read a policy written by ``save``; only registered names are made."""
         try:
-            return made(*load_arrays(path, "policy"))
+            return unpack_policy(*load_arrays(path, "policy"))
         except UnknownPolicy as error:
             raise ValueError(f"{path}: {error}") from error
 
 
 class UnknownPolicy(ValueError):
-    """A saved policy cannot be made again."""
+    """A saved policy cannot be loaded."""
 
 
-def described(policy: Policy) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what a policy is made of: a header of JSON values, and arrays."""
+def pack_policy(policy: Policy, prefix: str = "") -> tuple[dict[str, Any], Arrays]:
+    """Return a policy as a header of JSON values and arrays, with ``prefix`` before their names."""
     known = _CLASSES.get(policy.name)
     if known is None or not same_class(known, type(policy)):  # a subclass has its parent's name
         raise ValueError(f"{type(policy).__name__} is not registered, so it cannot be saved")
     state = policy.state()
-    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-    settings = {key: value for key, value in state.items() if key not in arrays}
+    settings = {key: value for key, value in state.items() if not isinstance(value, np.ndarray)}
+    arrays = {prefix + key: value for key, value in state.items() if key not in settings}
     header = {"name": policy.name, "settings": settings, "fingerprint": policy.fingerprint}
     return header, arrays
 
 
-def made(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Policy:
-    """Return the policy that ``described`` described; only registered names are made."""
+def unpack_policy(header: dict[str, Any], arrays: Arrays, prefix: str = "") -> Policy:
+    """Make the policy that ``pack_policy`` packed, from the arrays whose names have ``prefix``."""
     name = header["name"]
     if name not in _CLASSES:
         raise UnknownPolicy(f"unknown policy {name!r}; known: {', '.join(_CLASSES)}")
+    own = {
+        key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)
+    }
     try:
-        policy = _CLASSES[name].from_state(**arrays, **header["settings"])
+        policy = _CLASSES[name].from_state(**own, **header["settings"])
     except (TypeError, ValueError) as error:
         raise UnknownPolicy(f"does not make a {name}: {error}") from error
     policy.fingerprint = header["fingerprint"]

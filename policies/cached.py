@@ -1,20 +1,21 @@
-"""Policies whose moments are worked out once a query."""
+"""Policies that keep the moments of each query."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .base import Policy, described, made, register
-from .slates.marginals import SAMPLES, slate_moments
-from .slates.moments import SlateMoments
+from ..common import checks
+from ..common.typing import Floats, Integers
+from .base import Policy, pack_policy, register, unpack_policy
+from .slates.moments import SAMPLES, SlateMoments
 
 
 @register("Remembering")
 class Remembering(Policy):
-    """Another policy that keeps its moments, Γ† included, for many targets and estimates.
+    """Another policy whose moments, Γ† included, are kept for many targets and estimates.
 
     Parameters
     ----------
@@ -28,7 +29,8 @@ class Remembering(Policy):
     """
 
     def __init__(self, policy: Policy, samples: int = SAMPLES, seed: int = 0) -> None:
-        self.policy, self.samples, self.seed = policy, samples, seed
+        self.policy, self.seed = policy, seed
+        self.samples = checks.positive_integer(samples, "samples", 2)
         self.slots, self.shape = policy.slots, policy.shape
         self.fingerprint = policy.fingerprint
         self.has_log_prob, self.deterministic = policy.has_log_prob, policy.deterministic
@@ -37,33 +39,28 @@ class Remembering(Policy):
     def marginals(self, query: int) -> SlateMoments:
         """Return the moments of a query's pages."""
         if query not in self._moments:
-            self._moments[query] = slate_moments(self.policy, query, self.samples, self.seed)
+            self._moments[query] = self.policy.slate_moments(query, self.samples, self.seed)
         return self._moments[query]
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Draw rankings (n, K) and their log-probabilities (n,), if they have some."""
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats | None]:
+        """Draw rankings (n, K) and their log-probabilities (n,), if there are any."""
         return self.policy.draw(query, rng)
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,)."""
         return self.policy.log_prob(query, ranking)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
-        """Return the most typical ranking of each query, (n, K)."""
+    def greedy(self, query: ArrayLike) -> Integers:
+        """Return the other policy's greedy rankings, (n, K)."""
         return self.policy.greedy(query)
 
     def state(self) -> dict[str, Any]:
-        """Return what the policy is made of; moments are worked out again."""
-        header, arrays = described(self.policy)
-        return {"samples": self.samples, "seed": self.seed, "header": header} | {
-            f"policy.{name}": array for name, array in arrays.items()
-        }
+        """Return the other policy's state; moments are not saved."""
+        header, arrays = pack_policy(self.policy, "policy.")
+        return {"samples": self.samples, "seed": self.seed, "header": header} | arrays
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
         """Make it from the other policy's state."""
         header, samples, seed = (state.pop(name) for name in ("header", "samples", "seed"))
-        arrays = {name.removeprefix("policy."): array for name, array in state.items()}
-        return cls(made(header, arrays), samples, seed)
+        return cls(unpack_policy(header, state, "policy."), samples, seed)

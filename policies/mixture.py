@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats, Integers
 from ..data import World
-from .base import Policy, described, made, register
+from .base import Policy, pack_policy, register, unpack_policy
 from .plackett_luce import Uniform
+from .slates.moments import SAMPLES, SlateMoments, mix_moments
 
 
 @register("Mixture")
@@ -24,10 +26,6 @@ class Mixture(Policy):
         For the same queries, candidates and slots; each has log-probabilities.
     weights : (number of policies,), at least 0
         How often each is drawn; sums to one.
-
-    Notes
-    -----
-    ``policies.slate_moments`` mixes the moments of the policies, exact where theirs are.
     """
 
     def __init__(self, policies: Sequence[Policy], weights: ArrayLike) -> None:
@@ -51,9 +49,7 @@ class Mixture(Policy):
             raise ValueError("policies belong to different worlds")
         self.fingerprint = known.pop() if known else None
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their log-probabilities under the mixture (n,)."""
         which = rng.choice(len(self.policies), size=len(query), p=self.weights)
         ranking = np.full((len(query), self.slots), -1, dtype=np.int64)
@@ -63,9 +59,9 @@ class Mixture(Policy):
                 ranking[rows] = policy.draw(query[rows], rng)[0]
         return ranking, self.log_prob(query, ranking)
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = self.check_pages(query, ranking)
         with np.errstate(divide="ignore"):
             logs = [
                 np.log(weight) + policy.log_prob(query, ranking)
@@ -73,32 +69,30 @@ class Mixture(Policy):
             ]
         return np.logaddexp.reduce(logs, axis=0)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
-        """Return what the policy with the largest weight likes best, (n, K)."""
+    def greedy(self, query: ArrayLike) -> Integers:
+        """Return the greedy ranking of the policy with the largest weight, (n, K)."""
         return self.policies[int(self.weights.argmax())].greedy(query)
 
+    def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
+        """Return the mixture of the policies' moments, exact where theirs are."""
+        parts = [policy.slate_moments(query, samples, seed) for policy in self.policies]
+        return mix_moments(parts, self.weights.tolist())
+
     def state(self) -> dict[str, Any]:
-        """Return the weights, and what each policy is made of."""
+        """Return the weights and the states of the policies."""
         state: dict[str, Any] = {"weights": self.weights, "headers": []}
         for number, policy in enumerate(self.policies):
-            header, arrays = described(policy)
+            header, arrays = pack_policy(policy, f"{number}.")
             state["headers"].append(header)
-            state |= {f"{number}.{name}": array for name, array in arrays.items()}
+            state |= arrays
         return state
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
         """Make the mixture from its policies' states."""
         weights, headers = state.pop("weights"), state.pop("headers")
-        policies = []
-        for number, header in enumerate(headers):
-            prefix = f"{number}."
-            arrays = {
-                name.removeprefix(prefix): array
-                for name, array in state.items() if name.startswith(prefix)
-            }  # fmt: skip
-            policies.append(made(header, arrays))
-        return cls(policies, weights)
+        parts = [unpack_policy(header, state, f"{i}.") for i, header in enumerate(headers)]
+        return cls(parts, weights)
 
 
 def epsilon_uniform(policy: Policy, world: World, epsilon: float) -> Mixture:

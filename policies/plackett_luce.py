@@ -6,15 +6,16 @@ from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.ordering import order_by_keys
+from ..common.typing import Floats, Integers
 from ..data import World
 from .base import Policy, candidate_scores, register
 from .slates import draws
+from .slates.document_types import TypeTable, UniformTable
 from .slates.moments import SlateMoments
-from .slates.types import TypeTable, UniformTable
 
 _CHUNK = 8192  # pages whose probabilities are worked out at a time, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
@@ -72,9 +73,7 @@ class PlackettLuce(Policy):
         """Return the parameters."""
         return {"weights": self.weights, "temperature": self.temperature, "slots": self.slots}
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their exact log-probabilities (n,)."""
         exponential = rng.standard_exponential((len(query), self.shape[1]))
         if self._linear:
@@ -89,16 +88,14 @@ class PlackettLuce(Policy):
             ranking[np.arange(self.slots) >= self._n_candidates[query, None]] = -1
         return ranking, log_prob
 
-    def _page(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _page(self, order: Integers) -> Integers:
         ranking = order[:, : self.slots]
         missing = self.slots - ranking.shape[1]
         if missing:
             ranking = np.pad(ranking, ((0, 0), (0, missing)), constant_values=-1)
         return ranking
 
-    def _log_prob_of_order(
-        self, query: NDArray[np.int64], order: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _log_prob_of_order(self, query: Integers, order: Integers) -> Floats:
         """Return the log-probability of the first K places of whole orders (n, N)."""
         places = order.T + query * self.shape[1]  # (N, n): a place is a contiguous row
         slots = min(self.slots, self.shape[1])
@@ -116,7 +113,7 @@ class PlackettLuce(Policy):
             chosen = np.where(chosen > 0, chosen, 1.0)
         return self._log_of_product(chosen / remaining)
 
-    def _log_of_product(self, quotients: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_of_product(self, quotients: Floats) -> Floats:
         """Return the sum of the logs of ``quotients`` (K, n) over places, (n,).
 
         One logarithm for as many places as a product of their quotients can hold.
@@ -124,9 +121,9 @@ class PlackettLuce(Policy):
         groups = range(0, len(quotients), self._group)
         return np.log(np.multiply.reduceat(quotients, groups, axis=0)).sum(axis=0)
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = self.check_pages(query, ranking)
         if not self._linear:
             return self._log_prob_in_logs(query, ranking)
         parts = [slice(start, start + _CHUNK) for start in range(0, len(query), _CHUNK)]
@@ -134,9 +131,7 @@ class PlackettLuce(Policy):
             [np.zeros(0), *(self._linear_log_prob(query[part], ranking[part]) for part in parts)]
         )
 
-    def _linear_log_prob(
-        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _linear_log_prob(self, query: Integers, ranking: Integers) -> Floats:
         """Return the log-probabilities of a chunk of pages, (n,), by sums of weights."""
         rows = np.arange(len(query))
         left = np.zeros((len(query), self.shape[1] + 1))  # -1 lands in the last column
@@ -155,9 +150,7 @@ class PlackettLuce(Policy):
         quotients = np.where(sensible, chosen, 1.0) / np.where(sensible, remaining, 1.0)
         return np.where(possible, self._log_of_product(quotients), -np.inf)
 
-    def _log_prob_in_logs(
-        self, query: NDArray[np.int64], ranking: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _log_prob_in_logs(self, query: Integers, ranking: Integers) -> Floats:
         """Return the log-probabilities of pages, (n,), where weights span too much to be summed."""
         shown = ranking >= 0
         rows = np.arange(len(query))[:, None]
@@ -177,9 +170,9 @@ class PlackettLuce(Policy):
         terms = np.where(sensible, logs, 0.0) - np.where(sensible, remaining, 0.0)
         return np.where(possible, terms.sum(axis=1), -np.inf)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+    def greedy(self, query: ArrayLike) -> Integers:
         """Return the ranking by weight, ties by index, (n, K)."""
-        query = self.checked_query(query)
+        query = self.check_query(query)
         ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
         return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
 

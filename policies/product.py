@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats, Integers
 from .base import Policy, register
+from .slates.document_types import ProductTable
 from .slates.moments import SlateMoments
-from .slates.types import ProductTable
 
 
 @register("Product")
@@ -59,9 +60,7 @@ class Product(Policy):
         """Return the probabilities."""
         return {"probs": self.probs}
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their log-probabilities (n,)."""
         number = query[:, None] * self.slots + np.arange(self.slots)
         uniform = rng.random(number.shape)
@@ -71,17 +70,17 @@ class Product(Policy):
         ranking = np.where(self._filled[query], found, -1)
         return ranking, self.log_prob(query, ranking)
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = self.check_pages(query, ranking)
         slots = np.arange(self.slots)
         logs = self._logs[query[:, None], slots, ranking]
         empty = np.where(self._filled[query], -np.inf, 0.0)
         return np.where(ranking >= 0, logs, empty).sum(axis=1)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+    def greedy(self, query: ArrayLike) -> Integers:
         """Return the likeliest document of each slot, ties by index, (n, K)."""
-        query = self.checked_query(query)
+        query = self.check_query(query)
         return np.where(self._filled[query], self.probs[query].argmax(axis=2), -1)
 
     def marginals(self, query: int) -> SlateMoments:

@@ -21,7 +21,7 @@ from clickgym import evaluation, policies
 from clickgym.common import checks
 from clickgym.policies import PlackettLuce, Policy, Ranker, SlateMoments
 from clickgym.policies.slates import draws
-from clickgym.policies.slates.types import TypeTable
+from clickgym.policies.slates.document_types import TypeTable
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
 every_query = pytest.mark.parametrize("query", range(Q))

@@ -150,11 +150,11 @@ class SlotPolicy(Policy):
         def choose(slot: int, rows: Any, logs: NDArray[np.float64]) -> NDArray[np.int64]:
             return logs.argmax(axis=1)
 
-        return self._fill(self.checked_query(query), choose)[0]
+        return self._fill(self.check_query(query), choose)[0]
 
     def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
         """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = self.check_pages(query, ranking)
         right_length = (ranking >= 0).sum(axis=1) == self._length[query]
 
         def choose(slot: int, rows: NDArray[np.int64], logs: Any) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...clickmodels import ClickModel
 from ...common import checks
 from ...policies import Policy
-from ...policies.slates.marginals import SAMPLES
+from ...policies.slates.moments import SAMPLES
 from .direct import Predict, expected_of_target, fitted_regression, model_predictions, predicted
 from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights

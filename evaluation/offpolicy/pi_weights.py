@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from ...common import checks
 from ...common.runtime import warn_caller
 from ...policies import Policy, SlateMoments, SlatePseudoinverse, slate_moments
-from ...policies.slates.marginals import SAMPLES
+from ...policies.slates.moments import SAMPLES
 from .importance import NoOverlap
 
 _CHUNK = 8192  # rows looked up at a time, so that they stay in cache
@@ -66,7 +66,7 @@ class PseudoinverseWeights:
         if logging.slots != target.slots:
             raise ValueError(f"target shows {target.slots} slots, logging {logging.slots}")
         self.logging, self.target = logging, target
-        self.queries = np.unique(logging.checked_query(queries))
+        self.queries = np.unique(logging.check_query(queries))
         self._slots, self._n_docs = logging.slots, logging.shape[1]
         self._index = np.full(logging.shape[0], -1)
         self._index[self.queries] = np.arange(len(self.queries))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...common import checks
 from ...common.runtime import warn_caller
 from ...policies.propensities import WrongLogging, differing, other_propensity
-from ...policies.slates.marginals import SAMPLES
+from ...policies.slates.moments import SAMPLES
 from .importance import importance_weights, warn_without_overlap
 from .inputs import Inputs
 from .pi_weights import PseudoinverseWeights

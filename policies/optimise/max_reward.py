@@ -7,7 +7,7 @@ import numpy as np
 from ...clickmodels import ClickModel
 from ...common import checks
 from ...data import World
-from ..ranker import Found, Ranker
+from ..deterministic import Found, Ranker
 from .search import Search
 
 METHODS = ("auto", "closed", "exact", "paper", "guided")

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...clickmodels import ClickModel
 from ...common.progress import progress
+from ...common.typing import Floats, Integers
 from ...data import World
 
 _CHUNK = 8192  # rankings scored at a time
@@ -22,7 +22,7 @@ _SCREENED_MOVES = 8  # the same where a rough score chooses them
 _OTHER_MOVES = 24  # and any others, where that score is the default one
 _MOST_ROUNDS = 200
 
-Rows = NDArray[np.int64]
+Rows = Integers
 
 
 def permutations_of(n: int, k: int) -> int:
@@ -36,9 +36,7 @@ class Search:
     ``rankings`` (Q, K) are whole; ``values`` (q,) are the scores of ``queries`` (q,).
     """
 
-    def __init__(
-        self, model: ClickModel, world: World, start: NDArray[np.int64], seed: int
-    ) -> None:
+    def __init__(self, model: ClickModel, world: World, start: Integers, seed: int) -> None:
         self.model, self.world = model, world
         self.rng = np.random.default_rng(seed)
         self.slots = start.shape[1]
@@ -56,9 +54,7 @@ class Search:
         orders = permutations_of(self.longest, self.slots)
         return orders <= self.budget and orders * len(self.queries) <= _TOTAL * self.budget
 
-    def score(
-        self, query: Rows, ranking: NDArray[np.int64], exact: bool = False
-    ) -> NDArray[np.float64]:
+    def score(self, query: Rows, ranking: Integers, exact: bool = False) -> Floats:
         """Return the expected clicks of pages (n, K), in chunks; expensive ones may be rounded."""
         self.scored += len(query)
         if exact and self.expensive:
@@ -77,9 +73,7 @@ class Search:
             self.rankings[self.queries[misled]] = self._start[self.queries[misled]]
             self.values = np.maximum(self.values, before)
 
-    def _keep_best(
-        self, place: Rows, ranking: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> Rows:
+    def _keep_best(self, place: Rows, ranking: Integers, value: Floats) -> Rows:
         """Take over the best ranking offered to each query; return the places that improved.
 
         ``place`` (n,) indexes ``queries``; several rows may offer to the same one.
@@ -106,7 +100,7 @@ class Search:
                     self._keep_best(np.full(len(pages), place), pages, values)
                 advance(1)
 
-    def sample_orders(self, relevance: NDArray[np.float64], documents: int, orders: int) -> None:
+    def sample_orders(self, relevance: Floats, documents: int, orders: int) -> None:
         """Score random orders of each query's most relevant documents (the paper's search)."""
         with progress(len(self.queries), "scoring sampled orders") as advance:
             for place, query in enumerate(self.queries):
@@ -165,11 +159,9 @@ class Search:
         values = self.score(self.queries[place], ranking)
         return self._keep_best(place, ranking, values)
 
-    def _worth_scoring(self, place: Rows, ranking: NDArray[np.int64]) -> Rows:
+    def _worth_scoring(self, place: Rows, ranking: Integers) -> Rows:
         """Return the few rows of each place with the best rough scores, and some others."""
-        rough = [
-            self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)
-        ]
+        rough = [self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)]
         known = [part for part in rough if part is not None]
         if not known:
             return _first(place, self.rng.random(len(place)), _EXPENSIVE_MOVES)
@@ -179,9 +171,7 @@ class Search:
         others = _first(place, self.rng.random(len(place)), _OTHER_MOVES)
         return np.union1d(best, others)
 
-    def _exchanges(
-        self, places: Rows, pages: NDArray[np.int64]
-    ) -> list[tuple[Rows, NDArray[np.int64]]]:
+    def _exchanges(self, places: Rows, pages: Integers) -> list[tuple[Rows, Integers]]:
         """Offer every unused candidate for every slot."""
         queries = self.queries[places]
         unused = self.world.candidates[queries].copy()
@@ -197,7 +187,7 @@ class Search:
         return offers
 
 
-def _first(place: Rows, key: NDArray[np.float64], most: int) -> Rows:
+def _first(place: Rows, key: Floats, most: int) -> Rows:
     """Return the rows of each place with the lowest keys, ``most`` of them."""
     order = np.lexsort((key, place))
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -205,14 +195,14 @@ def _first(place: Rows, key: NDArray[np.float64], most: int) -> Rows:
     return order[rank < most]
 
 
-def _chunks(query: Rows, ranking: NDArray[np.int64]) -> Iterator[tuple[Rows, NDArray[np.int64]]]:
+def _chunks(query: Rows, ranking: Integers) -> Iterator[tuple[Rows, Integers]]:
     """Give pages (n, K) in parts, laid out slot by slot."""
     for start in range(0, len(query), _CHUNK):
         part = slice(start, start + _CHUNK)
         yield query[part], np.ascontiguousarray(ranking[part].T)
 
 
-def _reorderings(pages: NDArray[np.int64]) -> list[tuple[Rows, NDArray[np.int64]]]:
+def _reorderings(pages: Integers) -> list[tuple[Rows, Integers]]:
     """Offer every swap of two slots and every move of a document to another slot."""
     slots = pages.shape[1]
     everyone = np.arange(len(pages))
@@ -229,4 +219,3 @@ def _reorderings(pages: NDArray[np.int64]) -> list[tuple[Rows, NDArray[np.int64]
             filled = (pages[:, max(source, target)] >= 0).nonzero()[0]
             offers.append((everyone[filled], pages[filled][:, places]))
     return offers
-

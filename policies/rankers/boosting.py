@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
+from ...common.typing import Booleans, Floats
 from ...data import World
 from .folds import cross_fitted
 
@@ -31,8 +32,8 @@ def _settings(seed: int) -> dict[str, Any]:
 
 def boosted_regression(
     features: NDArray[np.float32],
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    targets: Floats,
+    weights: Floats,
     **settings: Any,
 ) -> Any:
     """Return regression trees fitted by weighted squared loss; ``settings`` are LightGBM's."""
@@ -41,7 +42,7 @@ def boosted_regression(
     return model.fit(features, targets, sample_weight=weights)
 
 
-def boosted_ranker(world: World, train: NDArray[np.bool_], **settings: Any) -> Any:
+def boosted_ranker(world: World, train: Booleans, **settings: Any) -> Any:
     """Return LambdaMART fitted to the graded documents ``train`` (Q, N) of ``world``."""
     assert world.features is not None
     seed = settings.pop("seed", 0)
@@ -53,14 +54,12 @@ def boosted_ranker(world: World, train: NDArray[np.bool_], **settings: Any) -> A
     return model.fit(world.features[train], world.relevance[train], group=groups[groups > 0])
 
 
-def predicted(model: Any, features: ArrayLike) -> NDArray[np.float64]:
+def predicted(model: Any, features: ArrayLike) -> Floats:
     """Return a model's predictions, (n,)."""
     return np.asarray(model.predict(features), dtype=np.float64)
 
 
-def lambdamart_scores(
-    world: World, seed: int = 0, folds: int = 2, trees: int = 100
-) -> NDArray[np.float64]:
+def lambdamart_scores(world: World, seed: int = 0, folds: int = 2, trees: int = 100) -> Floats:
     """Return scores (Q, N) of LightGBM's ranker, none from a model that saw the query.
 
     Queries are dealt into ``folds`` at random; each fold is scored by a model trained on the
@@ -70,7 +69,7 @@ def lambdamart_scores(
     if world.features is None:
         raise ValueError("LambdaMART needs a world with features")
 
-    def scores(train: NDArray[np.bool_], out: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def scores(train: Booleans, out: Booleans) -> Floats:
         assert world.features is not None
         model = boosted_ranker(world, train, seed=seed, n_estimators=trees)
         return predicted(model, world.features[out])

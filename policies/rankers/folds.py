@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ...data import World
 
-Mask = NDArray[np.bool_]
+Mask = Booleans
 
 
-def query_folds(world: World, folds: int, seed: int) -> NDArray[np.int64]:
+def query_folds(world: World, folds: int, seed: int) -> Integers:
     """Deal the queries into ``folds`` at random; return each one's, (Q,)."""
     folds = checks.positive_integer(folds, "folds", 2)
     if world.n_queries < folds:
@@ -23,10 +23,10 @@ def query_folds(world: World, folds: int, seed: int) -> NDArray[np.int64]:
 
 def cross_fitted(
     world: World,
-    scores: Callable[[Mask, Mask], NDArray[np.float64]],
+    scores: Callable[[Mask, Mask], Floats],
     seed: int,
     folds: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return scores (Q, N), each fold's from what was learned on the others.
 
     ``scores(train, out)`` learns from the graded documents ``train`` (Q, N) and scores the

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ...data import World
 from .folds import cross_fitted
 
@@ -17,7 +17,7 @@ _MSLR_FEATURES, _MSLR_STATISTICS, _MSLR_FIELDS = 136, 25, 5
 _FIELD = {"body": 0, "title": 2}  # of body, anchor, title, URL, whole document
 
 
-def feature_group(world: World, group: str) -> NDArray[np.int64]:
+def feature_group(world: World, group: str) -> Integers:
     """Return which features are of ``group``, "title" or "body", counted from 0.
 
     With MSLR's 136 features these are the 25 statistics of that field. Any other number of
@@ -32,9 +32,7 @@ def feature_group(world: World, group: str) -> NDArray[np.int64]:
     return np.arange(GROUPS.index(group), number, len(GROUPS))
 
 
-def group_scores(
-    world: World, seed: int, kind: str, group: str, folds: int = 2
-) -> NDArray[np.float64]:
+def group_scores(world: World, seed: int, kind: str, group: str, folds: int = 2) -> Floats:
     """Return the grades (Q, N) that a regression on one group of features predicts.
 
     No query is scored by a model that saw it: see ``cross_fitted``. ``kind`` "tree" is a
@@ -44,11 +42,11 @@ def group_scores(
     checks.choice(kind, KINDS, "kind")
     columns = feature_group(world, group)
 
-    def scores(train: NDArray[np.bool_], out: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def scores(train: Booleans, out: Booleans) -> Floats:
         assert world.features is not None
         model = _regression(kind, seed)
         model.fit(world.features[train][:, columns], world.relevance[train])
-        predicted: NDArray[np.float64] = model.predict(world.features[out][:, columns])
+        predicted: Floats = model.predict(world.features[out][:, columns])
         return predicted
 
     return cross_fitted(world, scores, seed, folds)

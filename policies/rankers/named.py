@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.typing import Floats
 from ...data import World
 from ..base import Policy, candidate_scores
+from ..deterministic import Ranker
 from ..plackett_luce import PlackettLuce, Uniform, stochastic
-from ..ranker import Ranker
 from .boosting import lambdamart_scores
 from .groups import GROUPS, KINDS, group_scores
 
@@ -33,14 +34,14 @@ def ranker_names() -> tuple[str, ...]:
     return (*TEMPERATURES, "random")
 
 
-def ranker_scores(name: str, world: World, seed: int = 0, **settings: Any) -> NDArray[np.float64]:
+def ranker_scores(name: str, world: World, seed: int = 0, **settings: Any) -> Floats:
     """Return the scores of ranker ``name`` for all documents, (Q, N); -inf = not a candidate.
 
     "BM25" (``feature``, counted from 1), "LambdaMART" (``folds``, ``trees``), "epsilon-oracle"
     (``noise_sd``), "oracle" (the true gain), "reversed" (minus the true gain), and the slates
     paper's "tree-title", "tree-body", "lasso-title" and "lasso-body" (``folds``).
     """
-    makers: dict[str, Callable[..., NDArray[np.float64]]] = {
+    makers: dict[str, Callable[..., Floats]] = {
         "BM25": _bm25, "LambdaMART": lambdamart_scores, "epsilon-oracle": epsilon_oracle_scores,
         "oracle": _oracle, "reversed": _reversed,
         **{
@@ -101,9 +102,7 @@ def p_alpha(
     return policy
 
 
-def epsilon_oracle_scores(
-    world: World, seed: int = 0, noise_sd: float = 0.1
-) -> NDArray[np.float64]:
+def epsilon_oracle_scores(world: World, seed: int = 0, noise_sd: float = 0.1) -> Floats:
     """Return the true gain plus noise drawn once for every pair, clipped to [0, 1], (Q, N).
 
     The paper says variance 0.15, its released code has a standard deviation of 0.1. On full lists
@@ -116,16 +115,16 @@ def epsilon_oracle_scores(
     return np.clip(world.gain + noise, 0.0, 1.0)
 
 
-def _bm25(world: World, seed: int, feature: int = BM25_FEATURE) -> NDArray[np.float64]:
+def _bm25(world: World, seed: int, feature: int = BM25_FEATURE) -> Floats:
     feature = checks.positive_integer(feature, "feature")
     if world.features is None or world.features.shape[2] < feature:
         raise ValueError(f"BM25 is feature {feature}, which this world does not have")
     return world.features[:, :, feature - 1].astype(np.float64)
 
 
-def _oracle(world: World, seed: int) -> NDArray[np.float64]:
+def _oracle(world: World, seed: int) -> Floats:
     return world.gain
 
 
-def _reversed(world: World, seed: int) -> NDArray[np.float64]:
+def _reversed(world: World, seed: int) -> Floats:
     return -world.gain

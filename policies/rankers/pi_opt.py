@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
+from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ..base import Policy, candidate_scores
+from ..deterministic import Ranker
 from ..propensities import check_logging
-from ..ranker import Ranker
 from ..slates.pseudoinverse import slate_pseudoinverse
 from .boosting import boosted_ranker, boosted_regression, known_settings, predicted
 
@@ -43,7 +44,7 @@ class SlateLearner(_Learner):
     slots : int
     """
 
-    def scores(self, world: World) -> NDArray[np.float64]:
+    def scores(self, world: World) -> Floats:
         """Return the scores of slot-action pairs, (Q, K, N); -inf = not a candidate."""
         features = _known_features(self.model, world, 1)[world.candidates]
         found = np.full((self.slots, len(features)), -np.inf)
@@ -65,7 +66,7 @@ class SlateLearner(_Learner):
 class DocumentLearner(_Learner):
     """A score for each document, the same in all slots: ``fit_supervised``, ``fit_lambdamart``."""
 
-    def scores(self, world: World) -> NDArray[np.float64]:
+    def scores(self, world: World) -> Floats:
         """Return the scores of documents, (Q, N); -inf = not a candidate."""
         scores = np.zeros(world.candidates.shape)
         features = _known_features(self.model, world, 0)[world.candidates]
@@ -121,8 +122,8 @@ def fit_pi_opt(
     order = counted[np.argsort(log.query[counted], kind="stable")]
     asked, starts = np.unique(log.query[order], return_index=True)
     rows: list[NDArray[np.float32]] = []
-    targets: list[NDArray[np.float64]] = []
-    weights: list[NDArray[np.float64]] = []
+    targets: list[Floats] = []
+    weights: list[Floats] = []
     for query, samples in zip(asked.tolist(), np.split(order, starts[1:]), strict=True):
         inverse = slate_pseudoinverse(logging, query)
         imputed = inverse.imputed(log.ranking[samples], rewards[samples], count[samples])
@@ -163,7 +164,7 @@ def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
     return TREES | given
 
 
-def greedy_slates(scores: ArrayLike) -> NDArray[np.int64]:
+def greedy_slates(scores: ArrayLike) -> Integers:
     """Return the slates (Q, K) that slot-action scores (Q, K, N) build greedily.
 
     The pair with the highest score is taken first, then the highest of the pairs whose slot and

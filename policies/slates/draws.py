@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from ...common.typing import Floats, Integers
 
 MOST_WORK = 500_000_000  # multiplications, about a second; beyond it marginals are sampled
 
@@ -26,10 +27,10 @@ class Layer(NamedTuple):
         States of the next layer.
     """
 
-    left: NDArray[np.int64]
-    state: NDArray[np.int64]
-    drawn: NDArray[np.int64]
-    following: NDArray[np.int64]
+    left: Integers
+    state: Integers
+    drawn: Integers
+    following: Integers
     n_following: int
 
 
@@ -64,8 +65,8 @@ def layers(counts: tuple[int, ...], slots: int) -> tuple[Layer, ...]:
 
 
 def _merge(
-    left: NDArray[np.int64], state: NDArray[np.int64], drawn: NDArray[np.int64], number: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    left: Integers, state: Integers, drawn: Integers, number: int
+) -> tuple[Integers, Integers]:
     """Return each draw's state of the next layer (E,), and a draw that leads to each (number,).
 
     States are told apart by a random linear code of 64 bits. Their number is known, so a collision
@@ -83,7 +84,7 @@ def _merge(
 
 def draw_moments(
     counts: tuple[int, ...], logs: tuple[float, ...], slots: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return the probabilities of types, slot by slot and for pairs of slots.
 
     Parameters
@@ -132,7 +133,7 @@ def draw_moments(
     return slot, joint
 
 
-def _next_type(left: NDArray[np.int64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _next_type(left: Integers, logs: Floats) -> Floats:
     """Return the probability of each type for the next draw, (S, T)."""
     with np.errstate(divide="ignore"):
         weight = np.log(left) + logs

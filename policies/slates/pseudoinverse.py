@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
-from ..base import Policy
-from .marginals import SAMPLES, slate_moments
-from .moments import SlateMoments
+from ...common.typing import Floats, Integers
+from .moments import SAMPLES, SlateMoments, slate_moments
+
+if TYPE_CHECKING:
+    from ..base import Policy
 
 
 class SlatePseudoinverse:
@@ -37,26 +41,26 @@ class SlatePseudoinverse:
             table.counts[moments.types[shown]]
         )
 
-    def times(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def times(self, vectors: ArrayLike) -> Floats:
         """Return Γ† times each of ``vectors``, (..., K, N)."""
-        return self._applied("inverse", vectors)
+        return self._apply("inverse", vectors)
 
-    def solved(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def solved(self, vectors: ArrayLike) -> Floats:
         """Return an x, (..., K, N), for which Γ x is each of ``vectors``, projected.
 
         Sums of x over the slots of a page are those of ``times``, and have more digits where the
         policy hardly ever shows some documents.
         """
-        return self._applied("solver", vectors)
+        return self._apply("solver", vectors)
 
-    def projected(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def projected(self, vectors: ArrayLike) -> Floats:
         """Return what of ``vectors``, (..., K, N), is in the range of Γ.
 
         A target policy whose marginals change here shows what the logging policy does not.
         """
-        return self._applied("projector", vectors)
+        return self._apply("projector", vectors)
 
-    def _applied(self, kind: str, vectors: ArrayLike) -> NDArray[np.float64]:
+    def _apply(self, kind: str, vectors: ArrayLike) -> Floats:
         array = np.asarray(vectors, dtype=np.float64)
         if array.shape[-2:] != self.shape:
             slots, n_docs = self.shape
@@ -72,7 +76,7 @@ class SlatePseudoinverse:
 
     def imputed(
         self, rankings: ArrayLike, rewards: ArrayLike, weight: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the mean over pages of Γ† 1_s r, (K, N): rewards of documents in slots.
 
         Parameters
@@ -103,7 +107,7 @@ class SlatePseudoinverse:
         total = np.bincount(places.ravel(), each, slots * (n_docs + 1))
         return self.times(total.reshape(slots, n_docs + 1)[:, 1:] / counts.sum())
 
-    def _check_shown(self, pages: NDArray[np.int64]) -> None:
+    def _check_shown(self, pages: Integers) -> None:
         """Raise where a page has a document that the policy never shows in that slot."""
         if not self.moments.exact:
             return

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...common.typing import Floats, Integers
 
 TOLERANCE = 1e-12  # an eigenvalue below this share of the largest is taken for 0
 RARE = 1e-12  # what is shown less often than this is taken for never shown
@@ -27,12 +28,12 @@ class Block(NamedTuple):
         solution they spread to all others, where they cancel in exact numbers only.
     """
 
-    inverse: NDArray[np.float64]
-    projector: NDArray[np.float64]
-    solver: NDArray[np.float64]
+    inverse: Floats
+    projector: Floats
+    solver: Floats
 
 
-def block(matrix: NDArray[np.float64]) -> Block:
+def block(matrix: Floats) -> Block:
     """Return the pseudoinverse of a positive semidefinite ``matrix`` (S, S) of probabilities.
 
     The matrix is scaled to a unit diagonal first, so that what is shown with probability 1e-6 is
@@ -75,16 +76,16 @@ class TypeTable:
 
     def __init__(
         self,
-        counts: NDArray[np.int64],
-        slot: NDArray[np.float64],
-        joint: NDArray[np.float64] | None = None,
+        counts: Integers,
+        slot: Floats,
+        joint: Floats | None = None,
     ) -> None:
         self.counts = counts
         self.slot = slot
         self._joint = joint
 
     @property
-    def joint(self) -> NDArray[np.float64]:
+    def joint(self) -> Floats:
         """P(slot j shows type t and slot k type u), (K, T, K, T)."""
         assert self._joint is not None
         return self._joint
@@ -111,13 +112,13 @@ class TypeTable:
         twice = self.joint[:, alone, :, alone]  # (alone, K, K)
         return bool((twice.sum(axis=(1, 2)) > self.slot[:, alone].sum(axis=0) + 1e-12).any())
 
-    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply_between(self, kind: str, means: Floats) -> Floats:
         """Return a matrix of ``between``, named by ``kind``, times scaled means, (..., K, T)."""
         matrix = getattr(self.between, kind)
         return (means.reshape(*means.shape[:-2], -1) @ matrix.T).reshape(means.shape)
 
 
-def _within(slot: NDArray[np.float64], joint: NDArray[np.float64], count: int) -> Block:
+def _within(slot: Floats, joint: Floats, count: int) -> Block:
     matrix = -joint / (count * (count - 1))
     np.fill_diagonal(matrix, slot / count)
     return block(matrix)
@@ -155,7 +156,7 @@ class UniformTable(TypeTable):
         return [_closed((count - 1) * (identity + ones / (count - filled)), identity)]
 
 
-def _closed(inverse: NDArray[np.float64], projector: NDArray[np.float64]) -> Block:
+def _closed(inverse: Floats, projector: Floats) -> Block:
     return Block(inverse, projector, inverse)
 
 
@@ -173,13 +174,13 @@ class ProductTable(TypeTable):
         The slots' distributions; zeros for an empty slot.
     """
 
-    def __init__(self, slot: NDArray[np.float64]) -> None:
+    def __init__(self, slot: Floats) -> None:
         super().__init__(np.ones(slot.shape[1], dtype=np.int64), slot)
         self._some = slot > RARE
         self._sizes = self._some.sum(axis=1)
 
     @property
-    def joint(self) -> NDArray[np.float64]:
+    def joint(self) -> Floats:
         """P(slot j shows a and slot k shows b), (K, N, K, N)."""
         joint = self.slot[:, :, None, None] * self.slot
         for j, slot in enumerate(self.slot):
@@ -191,7 +192,7 @@ class ProductTable(TypeTable):
         """Whether two slots can show the same document."""
         return bool((self._some.sum(axis=0) > 1).any())
 
-    def apply_between(self, kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply_between(self, kind: str, means: Floats) -> Floats:
         """Return what the block's matrix ``kind`` does to ``means``, (..., K, N)."""
         inside = self._projected(means)
         if kind == "projector":
@@ -202,7 +203,7 @@ class ProductTable(TypeTable):
         result -= np.where(self._some, (filled - 1) / filled**2 * total, 0.0)
         return result if kind == "solver" else self._projected(result)
 
-    def _projected(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _projected(self, means: Floats) -> Floats:
         inside = np.where(self._some, means, 0.0)
         sizes = np.maximum(self._sizes, 1)[:, None]
         centre = inside.sum(axis=-1, keepdims=True) / sizes

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats, Integers
 from ..data import World
 from .base import Policy, candidate_scores, register
+from .slates.document_types import TypeTable
 from .slates.moments import SlateMoments
-from .slates.types import TypeTable
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Found:
     method: str
     exact: bool
     scored: int
-    values: NDArray[np.float64]
+    values: Floats
 
 
 @register("Ranker")
@@ -45,13 +46,11 @@ class Ranker(Policy):
     """
 
     deterministic = True
-    rankings: NDArray[np.int64]
+    rankings: Integers
     found: Found | None = None  # how, where a search found them; it is not saved
     _any_n_docs = False  # made without N: fits worlds with more candidates than it shows
 
-    def __init__(
-        self, scores: ArrayLike, slots: int = 10, *, world: World | None = None
-    ) -> None:
+    def __init__(self, scores: ArrayLike, slots: int = 10, *, world: World | None = None) -> None:
         array = candidate_scores(scores, world)
         self.fingerprint = None if world is None else world.fingerprint
         slots = checks.positive_integer(slots, "slots")
@@ -61,7 +60,7 @@ class Ranker(Policy):
         rankings = np.pad(order, ((0, 0), (0, missing)), constant_values=-1)
         self._set(rankings, array.shape[1])
 
-    def _set(self, rankings: NDArray[np.int64], n_docs: int) -> None:
+    def _set(self, rankings: Integers, n_docs: int) -> None:
         self.rankings = rankings
         self.rankings.flags.writeable = False
         self.slots = rankings.shape[1]
@@ -111,20 +110,18 @@ class Ranker(Policy):
         """Make the policy from its rankings."""
         return cls.from_rankings(**state)
 
-    def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Return the rankings (n, K) and zeros (n,)."""
         return self.rankings.take(query, axis=0), np.zeros(len(query))
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return 0 for the query's ranking and -inf for any other, (n,)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = self.check_pages(query, ranking)
         return np.where((self.rankings[query] == ranking).all(axis=1), 0.0, -np.inf)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+    def greedy(self, query: ArrayLike) -> Integers:
         """Return the query's ranking, (n, K)."""
-        return self.rankings[self.checked_query(query)]
+        return self.rankings[self.check_query(query)]
 
     def marginals(self, query: int) -> SlateMoments:
         """Return the exact moments of one query's page: zeros and ones."""
