@@ -175,9 +175,8 @@ def unpack_policy(header: dict[str, Any], arrays: Arrays, prefix: str = "") -> P
     name = header["name"]
     if name not in _CLASSES:
         raise UnknownPolicy(f"unknown policy {name!r}; known: {', '.join(_CLASSES)}")
-    own = {
-        key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)
-    }
+    mine = [key for key in arrays if key.startswith(prefix)]
+    own = {key.removeprefix(prefix): arrays[key] for key in mine}
     try:
         policy = _CLASSES[name].from_state(**own, **header["settings"])
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The ranking that a click model likes best: Top-Down and Max-Reward policies."""
+"""Policies that a click model suggests: Top-Down and Max-Reward."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..deterministic import Found, Ranker
 from .search import Search
 
 METHODS = ("auto", "closed", "exact", "paper", "guided")
+EXACT = ("closed", "exact")  # no ranking is better than what these find
 PAPER_DOCUMENTS, PAPER_ORDERS = 10, 40_320  # ten most relevant documents, 8! sampled orders
 
 
@@ -36,23 +37,24 @@ def max_reward(
     Parameters
     ----------
     method : {"auto", "closed", "exact", "paper", "guided"}
-        "closed": best documents on the most examined ranks (PBM). "exact": all ordered choices.
-        "paper": the model's ten most relevant documents (as many as slots, if those are more) in
-        8! sampled orders. "guided": swaps, insertions and exchanges with unused candidates,
-        started from the top-down ranking and restarted from disturbed ones. "auto": closed where
-        it exists, exact where it can be paid, else guided.
+        "closed": the most relevant documents in the order that the model declares best
+        (``ClickModel.best_rankings``). "exact": all ordered choices. "paper": the model's ten most
+        relevant documents (as many as slots, if those are more) in 8! sampled orders. "guided":
+        swaps, insertions and exchanges with unused candidates, started from the top-down ranking
+        and restarted from shuffled ones. "auto": closed where it exists, exact where it is
+        affordable, else guided.
     seed : int
-        Of the sampled orders and restarts.
+        Seed of the sampled orders and restarts.
     restarts : int, optional
-        Of the guided search; default by what a ranking costs to score.
+        Number of restarts of the guided search; the default depends on what scoring costs.
 
     Notes
     -----
     All queries are searched together, so that rankings are scored in large batches. A round of the
     guided search scores K (K - 1) / 2 swaps, K (K - 1) insertions and K (N - K) exchanges for
-    every query that still improves; where scoring is expensive, only those of them that look best
-    by a rough score, or a random share. Queries that are never asked are not searched; they get
-    the top-down ranking.
+    every query that still improves; where scoring is expensive, only those that look best by a
+    rough score, or a random share. Queries that are never asked are not searched; they get the
+    top-down ranking.
     """
     model.check_world(world)
     model.require("generative")
@@ -74,24 +76,20 @@ def max_reward(
         method = affordable if closed is None else "closed"
     if closed is not None:
         search.rankings = closed
-        exact = True
     elif method == "exact":
         search.enumerate()
-        exact = True
     elif method == "paper":
         search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), PAPER_ORDERS)
-        exact = False
     else:
         search.guided(restarts)
-        exact = False
-    return _policy(search, world, method, exact)
+    return _make_policy(search, world, method)
 
 
-def _policy(search: Search, world: World, method: str, exact: bool) -> Ranker:
+def _make_policy(search: Search, world: World, method: str) -> Ranker:
     policy = Ranker.from_rankings(search.rankings, world.n_docs)
     policy.fingerprint = world.fingerprint
     values = np.zeros(world.n_queries)
     search.finish()
     values[search.queries] = search.values
-    policy.found = Found(method, exact, search.scored, values)
+    policy.found = Found(method, method in EXACT, search.scored, values)
     return policy
