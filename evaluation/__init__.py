@@ -1,8 +1,7 @@
 """Metrics, values of policies, off-policy estimates, the optimiser's curse, intervals, tables."""
 
 from ..policies import slate_marginals
-from .curse import CurseReport, best_policy, curse
-from .estimates import Estimate
+from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_interval
 from .metrics.ndcg import ndcg
@@ -23,14 +22,14 @@ from .offpolicy import (
     slate_rewards,
 )
 from .reporting.tables import Metric, ResultTable
-from .statistics import Interval, interval, marks, welch
+from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Auroc", "CurseReport", "Estimate", "ImpossibleOutcome", "Interval", "Metric", "NoOverlap",
-    "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate", "WrongLogging",
-    "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "estimate", "estimator_names",
-    "importance_weights", "interval", "log_likelihood", "marks", "metric_rewards", "ndcg",
-    "normalised_perplexity", "perplexity", "perplexity_interval", "recall", "slate_marginals",
-    "slate_rewards", "value", "welch",
+    "Auroc", "CurseReport", "Deployment", "Estimate", "ImpossibleOutcome", "Interval", "Metric",
+    "NoOverlap", "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate",
+    "WrongLogging", "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "deploy",
+    "estimate", "estimator_names", "importance_weights", "interval", "log_likelihood", "marks",
+    "metric_rewards", "ndcg", "normalised_perplexity", "perplexity", "perplexity_interval",
+    "recall", "slate_marginals", "slate_rewards", "value", "welch",
 ]  # fmt: skip

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, NotExact
 from ..common import checks
+from ..common.typing import Floats
 from ..data import World
 from ..policies import Policy, Ranker, max_reward, top_down
-from .estimates import Estimate
-from .values import SAMPLES, ShownPages, pages_and_scores
+from .reporting.figures import plot_curse
+from .reporting.records import frame
+from .statistics import Estimate
+from .values import SAMPLES, ScoredPages, score_pages
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Ranker]]]
-_BEST = WeakKeyDictionary()
 LOWER_BOUND = "lower bound"
 _QUANTITIES = (
     "promised", "deployed", "gap", "logging_value", "model_error_on_logging",
@@ -32,7 +32,7 @@ _QUANTITIES = (
 
 @dataclass(frozen=True)
 class CurseReport:
-    """What became of a policy that was chosen inside a learned model; all in clicks a page.
+    """What became of a policy that was chosen inside a learned model; all in clicks per page.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class CurseReport:
     regret: Estimate | None
     lift: Estimate
     top_down: Estimate | None
-    per_query: NDArray[np.float64] = field(repr=False)
-    promised_per_query: NDArray[np.float64] = field(repr=False)
-    deployed_per_query: NDArray[np.float64] = field(repr=False)
-    query_probs: NDArray[np.float64] = field(repr=False)
+    per_query: Floats = field(repr=False)
+    promised_per_query: Floats = field(repr=False)
+    deployed_per_query: Floats = field(repr=False)
+    query_probs: Floats = field(repr=False)
     model: str = ""
     user: str = ""
 
@@ -89,9 +89,7 @@ class CurseReport:
         return {name: number for name, number in values.items() if number is not None}
 
     def to_frame(self, per_query: bool = False) -> DataFrame:
-        """Return a pandas frame: a row a quantity, or a row a query."""
-        from .reporting.records import frame
-
+        """Return a pandas frame with a row per quantity, or per query."""
         if per_query:
             return frame({
                 "query": np.arange(len(self.per_query)),
@@ -111,9 +109,7 @@ class CurseReport:
 
         With ``path`` the picture is saved there too.
         """
-        from .reporting.curse_plot import plot_report
-
-        return plot_report(self, path)
+        return plot_curse(self, path)
 
     def __str__(self) -> str:
         rows = [f"{self.model or 'model'} promised, {self.user or 'user'} delivered, clicks a page"]
@@ -121,6 +117,59 @@ class CurseReport:
             error = f", standard error {number.stderr:.4f}" if number.stderr else ""
             rows.append(f"  {name:<24}{number.value:>9.4f}  ({number.method}{error})")
         return "\n".join(rows)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A policy inside a model and on the true user, on the same rankings; in clicks per page.
+
+    Attributes
+    ----------
+    promised, deployed : Estimate
+        The policy's value under the model, and on the user.
+    gap : Estimate
+        promised - deployed, with the standard error of the paired difference.
+    best, regret : Estimate or None
+        The best value known for the user, and best - deployed; None for a user whose expected
+        clicks cannot be computed.
+    under_model, on_user : ScoredPages
+        The pages that were shown, with their clicks on either side.
+    """
+
+    promised: Estimate
+    deployed: Estimate
+    gap: Estimate
+    best: Estimate | None
+    regret: Estimate | None
+    under_model: ScoredPages = field(repr=False)
+    on_user: ScoredPages = field(repr=False)
+
+
+def deploy(
+    policy: Policy,
+    model: ClickModel,
+    user: ClickModel,
+    world: World,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    best: Policy | None = None,
+) -> Deployment:
+    """Return what ``model`` promises for ``policy``, what ``user`` delivers, and what is missed.
+
+    The parameters are those of ``curse``, which adds what the logging policy says about the gap.
+    """
+    under_model, on_user = score_pages(policy, (model, user), world, samples, seed)
+    deployed = on_user.estimate()
+    highest = _best_value(best, user, world, policy.slots, samples, seed, on_user)
+    return Deployment(
+        promised=under_model.estimate(),
+        deployed=deployed,
+        gap=(under_model - on_user).estimate(),
+        best=highest,
+        regret=None if highest is None else _subtract(highest, deployed),
+        under_model=under_model,
+        on_user=on_user,
+    )
 
 
 def curse(
@@ -159,117 +208,106 @@ def curse(
         if not isinstance(given, kind):
             raise ValueError(f"{name} must be a {kind.__name__}, not {type(given).__name__}")
     samples = checks.positive_integer(samples, "samples", 2)
-    pages, (scores, exact) = pages_and_scores(policy, (model, user), world, samples, seed)
-    promised, deployed = (
-        pages.estimate(values, sure) for values, sure in zip(scores, exact, strict=True)
-    )
-    error, both = scores[0] - scores[1], all(exact)
-    gap = pages.estimate(error, both)
-    before = pages_and_scores(logging, (model, user), world, samples, seed)
-    shown, (logged, sure) = before
-    logged_error = logged[0] - logged[1]
-    error_on_logging = shown.estimate(logged_error, all(sure))
-    logging_value = shown.estimate(logged[1], sure[1])
-    deployed_per_query = pages.by_query(scores[1])
-    sure_of_each = exact[1] and (pages.whole or pages.deterministic)
-    known = deployed_per_query if sure_of_each else None
-    highest = _best(best, user, world, policy.slots, samples, seed, known)
-    relevance = _top_down(model, user, world, policy.slots, samples, seed)
+    found = deploy(policy, model, user, world, samples, seed, best)
+    logged_model, logged_user = score_pages(logging, (model, user), world, samples, seed)
+    error, logged_error = found.under_model - found.on_user, logged_model - logged_user
+    relevance = None
+    if "rank" in model.capabilities:
+        ranker = top_down(model, world, policy.slots)
+        relevance = score_pages(ranker, (user,), world, samples, seed)[0].estimate()
     return CurseReport(
-        promised=promised,
-        deployed=deployed,
-        gap=gap,
-        logging_value=logging_value,
-        model_error_on_logging=error_on_logging,
-        added_by_optimising=_difference(
-            gap, error_on_logging, (pages, error, both), (shown, logged_error, all(sure))
-        ),
-        best=highest,
-        regret=None if highest is None else _difference(highest, deployed),
-        lift=_difference(
-            deployed, logging_value, (pages, scores[1], exact[1]), (shown, logged[1], sure[1])
-        ),
+        promised=found.promised,
+        deployed=found.deployed,
+        gap=found.gap,
+        logging_value=logged_user.estimate(),
+        model_error_on_logging=logged_error.estimate(),
+        added_by_optimising=_subtract_pages(error, logged_error),
+        best=found.best,
+        regret=found.regret,
+        lift=_subtract_pages(found.on_user, logged_user),
         top_down=relevance,
-        per_query=pages.by_query(error),
-        promised_per_query=pages.by_query(scores[0]),
-        deployed_per_query=deployed_per_query,
+        per_query=error.by_query(),
+        promised_per_query=found.under_model.by_query(),
+        deployed_per_query=found.on_user.by_query(),
         query_probs=world.query_probs,
         model=model.label or model.name,
         user=user.label or user.name,
     )
 
 
+@dataclass
+class _Best:
+    """The best policy found for a user and a world, which is kept so that its id is too."""
+
+    world: World
+    ranker: Ranker
+    scored: ScoredPages | None = None
+
+
+_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], _Best]] = WeakKeyDictionary()
+
+
 def best_policy(user: ClickModel, world: World, slots: int = 10) -> Ranker:
     """Return ``max_reward`` of the user; a second call with the same objects costs nothing."""
-    found = _BEST.setdefault(user, {})
+    return _find_best(user, world, slots).ranker
+
+
+def _find_best(user: ClickModel, world: World, slots: int) -> _Best:
+    known = _BEST.setdefault(user, {})
     key = (id(world), slots)
-    if key not in found:
-        found[key] = world, max_reward(user, world, slots)  # the world is kept, so its id is too
-    return found[key][1]
+    if key not in known:
+        known[key] = _Best(world, max_reward(user, world, slots))
+    return known[key]
 
 
-def _best(
+def _best_value(
     given: Policy | None,
     user: ClickModel,
     world: World,
     slots: int,
     samples: int,
     seed: int,
-    known: NDArray[np.float64] | None,
+    other: ScoredPages,
 ) -> Estimate | None:
-    """Return the best value; a lower bound is raised to what is ``known`` of each query, (Q,)."""
-    try:
-        policy = best_policy(user, world, slots) if given is None else given
-    except NotExact:
-        return None
-    pages, (scores, exact) = pages_and_scores(policy, (user,), world, samples, seed)
-    number = pages.estimate(scores[0], exact[0])
-    if given is None and _found_exactly(policy):
-        return number
-    if known is not None and number.method == "exact":
-        higher = np.nan_to_num(np.fmax(pages.by_query(scores[0]), known))
+    """Return the best value on the user.
+
+    A lower bound is raised to the value of the ``other`` pages for each query where these are
+    better, if both are known without chance.
+    """
+    if given is not None:
+        (scored,) = score_pages(given, (user,), world, samples, seed)
+    else:
+        try:
+            best = _find_best(user, world, slots)
+        except NotExact:
+            return None
+        if best.scored is None or not best.scored.exact:
+            (best.scored,) = score_pages(best.ranker, (user,), world, samples, seed)
+        scored = best.scored
+        if best.ranker.found is not None and best.ranker.found.exact:
+            return scored.estimate()
+    number = scored.estimate()
+    if other.sure and number.method == "exact":
+        higher = np.nan_to_num(np.fmax(scored.by_query(), other.by_query()))
         return Estimate(float(world.query_probs @ higher), method=LOWER_BOUND, n=number.n)
     return Estimate(number.value, number.stderr, method=LOWER_BOUND, n=number.n)
 
 
-def _found_exactly(policy: Policy) -> bool:
-    found = getattr(policy, "found", None)
-    return found is not None and found.exact
-
-
-def _top_down(
-    model: ClickModel, user: ClickModel, world: World, slots: int, samples: int, seed: int
-) -> Estimate | None:
-    if "rank" not in model.capabilities:
-        return None
-    pages, (scores, exact) = pages_and_scores(
-        top_down(model, world, slots), (user,), world, samples, seed
-    )
-    return pages.estimate(scores[0], exact[0])
-
-
-Sampled = tuple[ShownPages, NDArray[np.float64], bool]
-
-
-def _difference(
-    first: Estimate,
-    second: Estimate,
-    one: Sampled | None = None,
-    other: Sampled | None = None,
-) -> Estimate:
-    """Return first - second; page by page where both were drawn with the same seed."""
-    number = first.value - second.value
+def _subtract(first: Estimate, second: Estimate, stderr: float | None = None) -> Estimate:
+    """Return first - second; of independent estimates unless ``stderr`` is given."""
     methods = dict.fromkeys(n.method for n in (first, second) if n.method != "exact")
-    method = ", ".join(methods) or "exact"
-    n = max(first.n, second.n)
-    if one is not None and other is not None and _drawn_alike(one[0], other[0]):
-        stderr = one[0].estimate(one[1] - other[1], one[2] and other[2]).stderr
-    else:
+    if stderr is None:
         stderr = math.hypot(first.stderr, second.stderr)
-    return Estimate(number, stderr, method=method, n=n)
+    method = ", ".join(methods) or "exact"
+    return Estimate(first.value - second.value, stderr, method=method, n=max(first.n, second.n))
 
 
-def _drawn_alike(one: ShownPages, other: ShownPages) -> bool:
-    """Whether both are samples with the same queries in the same places."""
-    sampled = not (one.whole or other.whole)
-    return sampled and np.array_equal(one.query, other.query)
+def _subtract_pages(first: ScoredPages, second: ScoredPages) -> Estimate:
+    """Return the difference of two policies' means, paired where both were drawn alike.
+
+    Samples drawn with the same seed have the same queries in the same places.
+    """
+    sampled = not (first.pages.whole or second.pages.whole)
+    paired = sampled and np.array_equal(first.pages.query, second.pages.query)
+    stderr = (first - second).estimate().stderr if paired else None
+    return _subtract(first.estimate(), second.estimate(), stderr)

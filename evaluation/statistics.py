@@ -1,17 +1,76 @@
-"""Intervals over seeds, Welch's test, and the marks of the paper's tables."""
+"""Numbers that know how sure they are: estimates, intervals over seeds, tests and marks."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+from scipy.stats import spearmanr, ttest_ind_from_stats
 
 from ..common import checks
+from ..common.typing import Floats
 
+Z95 = 1.959963984540054  # quantile of the normal distribution for 95% intervals
 BOLD, EQUAL, DAGGER = "bold", "=", "†"
+
+
+class Estimate(float):
+    """A number with its standard error: computes and prints as a float.
+
+    Attributes
+    ----------
+    value : float
+    stderr : float
+        0 where nothing was sampled.
+    low, high : float
+        Bounds of the 95% interval, value ± 1.96 stderr unless given.
+    method : str
+        How it was found: "exact", "sampled rankings", ...
+    n : int
+        How many pages it comes from.
+    """
+
+    stderr: float
+    low: float
+    high: float
+    method: str
+    n: int
+
+    def __new__(
+        cls,
+        value: float,
+        stderr: float = 0.0,
+        low: float | None = None,
+        high: float | None = None,
+        method: str | None = None,
+        n: int = 0,
+    ) -> Self:
+        """Make an estimate; the interval follows from the standard error unless it is given."""
+        estimate = super().__new__(cls, value)
+        estimate.stderr = float(stderr)
+        estimate.low = float(value) - Z95 * estimate.stderr if low is None else float(low)
+        estimate.high = float(value) + Z95 * estimate.stderr if high is None else float(high)
+        estimate.method = method or ("sampled" if stderr else "exact")
+        estimate.n = int(n)
+        return estimate
+
+    @property
+    def value(self) -> float:
+        """The number alone."""
+        return float(self)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.value, self.stderr, self.low, self.high, self.method, self.n
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __repr__(self) -> str:
+        error = f" ± {self.stderr:.2g}" if self.stderr else ""
+        return f"Estimate({self.value:.6g}{error}, {self.method})"
 
 
 class Interval(NamedTuple):
@@ -34,13 +93,13 @@ class Interval(NamedTuple):
 
 
 def between(estimate: float, low: float, high: float, n: int) -> Interval:
-    """Return the interval with these bounds."""
+    """Return the interval with these bounds; NaN says that nothing is known of them."""
     half = (high - low) / 2.0 if np.isfinite(low) else float("nan")
     return Interval(estimate, low, high, half, n)
 
 
 def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return the mean of ``values`` (n,), one a seed, and its Student-t confidence interval.
+    """Return the mean of ``values`` (n,), one per seed, and its Student-t confidence interval.
 
     Notes
     -----
@@ -48,7 +107,7 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     bounds are NaN. So they are when a value is infinite. A NaN among the values is an error.
     """
     array = _values(values, "values")
-    confidence = checked_confidence(confidence)
+    confidence = check_confidence(confidence)
     mean, variance = _moments(array)
     half = np.nan
     if np.isfinite(variance):
@@ -72,16 +131,20 @@ def welch(a: ArrayLike, b: ArrayLike) -> float:
         return 1.0
     if not np.isfinite([mean_a, mean_b]).all():
         return 0.0
-    share_a, share_b = variance_a / len(first), variance_b / len(second)
-    if np.isnan(share_a + share_b):
-        return float("nan")
-    if share_a + share_b == 0.0:
+    scale = np.sqrt(np.maximum(variance_a, variance_b))  # squares of small variances underflow
+    if not scale > 0.0:
+        return float("nan") if np.isnan(scale) else 0.0
+    return float(ttest_ind_from_stats(
+        (mean_a - mean_b) / scale, np.sqrt(variance_a) / scale, len(first),
+        0.0, np.sqrt(variance_b) / scale, len(second), equal_var=False,
+    ).pvalue)  # fmt: skip
+
+
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Spearman's rank correlation; 0 where one side has only ties, which says nothing."""
+    if any(np.ptp(np.asarray(side)) == 0 for side in (first, second)):
         return 0.0
-    statistic = (mean_a - mean_b) / np.sqrt(share_a + share_b)
-    # Shares of the sum, because the squares of small variances would underflow.
-    part = share_a / (share_a + share_b)
-    freedom = 1.0 / (_per_degree(part, first) + _per_degree(1.0 - part, second))
-    return float(2.0 * stdtr(freedom, -abs(statistic)))
+    return float(spearmanr(first, second).statistic)
 
 
 def marks(
@@ -97,7 +160,7 @@ def marks(
     Parameters
     ----------
     results : dict of (n,) floats
-        Each model's values, one a seed. No values at all: a missing cell, without a mark.
+        Each model's values, one per seed. No values at all: a missing cell, without a mark.
     lower_is_better : bool
         True for perplexity, False for nDCG.
     reference : str, optional
@@ -120,7 +183,7 @@ def marks(
     the convention. There is no correction for multiple comparisons, as in the paper. Where there
     is no test, because a model has a single value, there is no mark.
     """
-    confidence = checked_confidence(confidence)
+    confidence = check_confidence(confidence)
     for argument, names in (("exclude", exclude), ("daggers", daggers or ())):
         if isinstance(names, str):
             raise ValueError(f"{argument} must be a collection of names, not {names!r}")
@@ -154,14 +217,14 @@ def marks(
     return result
 
 
-def checked_confidence(confidence: float) -> float:
+def check_confidence(confidence: float) -> float:
     """Return ``confidence`` if it lies between 0 and 1."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     return float(confidence)
 
 
-def _values(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _values(values: ArrayLike, name: str) -> Floats:
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or not len(array):
         raise ValueError(f"{name} must be one number a seed, not shape {array.shape}")
@@ -169,7 +232,7 @@ def _values(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _moments(array: NDArray[np.float64]) -> tuple[float, float]:
+def _moments(array: Floats) -> tuple[float, float]:
     """Return the mean and the unbiased variance; NaN where there is none."""
     if (array == array[0]).all():  # exactly: rounding must not give a constant a variance
         known = len(array) > 1 and np.isfinite(array[0])
@@ -179,6 +242,3 @@ def _moments(array: NDArray[np.float64]) -> tuple[float, float]:
             return float(array.sum()), np.nan
     return float(array.mean()), float(array.var(ddof=1))
 
-
-def _per_degree(part: float, array: NDArray[np.float64]) -> float:
-    return part**2 / (len(array) - 1)

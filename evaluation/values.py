@@ -7,16 +7,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, NotExact
 from ..common import checks
+from ..common.typing import Floats, Integers
 from ..data import World
 from ..policies import Policy
-from .estimates import Estimate
+from .statistics import Estimate
 
 MOST_PAGES = 400_000  # a policy that shows more different pages than this is sampled
 _CHUNK = 8192  # pages scored at a time
+SAMPLES = 20_000  # pages drawn of a policy that is not enumerated
 
 
 @dataclass(frozen=True)
@@ -38,60 +39,86 @@ class ShownPages:
     query_probs : (Q,)
     """
 
-    query: NDArray[np.int64]
-    ranking: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    query: Integers
+    ranking: Integers
+    weight: Floats
     whole: bool
     deterministic: bool
-    query_probs: NDArray[np.float64]
+    query_probs: Floats
 
-    def scores(
-        self, model: ClickModel, rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], bool]:
-        """Return the expected clicks of every page, (n,), and True; or drawn clicks and False."""
+    def score(self, model: ClickModel, rng: np.random.Generator) -> ScoredPages:
+        """Return these pages with their expected clicks, or drawn ones if those are unknown."""
         model.require("generative")
         query, ranking, again = self._distinct(model)
         try:
             model.expected_clicks(query[:1], ranking[:1])
         except NotExact:
-            return model.sample(self.query, self.ranking, rng).sum(axis=1).astype(np.float64), False
+            clicks = model.sample(self.query, self.ranking, rng).sum(axis=1)
+            return ScoredPages(self, clicks.astype(np.float64), exact=False)
         parts = [slice(start, start + _CHUNK) for start in range(0, len(query), _CHUNK)]
         values = [model.expected_clicks(query[part], ranking[part]) for part in parts]
-        return np.concatenate(values)[again], True
+        return ScoredPages(self, np.concatenate(values)[again], exact=True)
 
-    def _distinct(
-        self, model: ClickModel
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return different pages and where each page is among them, where scoring is expensive."""
+    def _distinct(self, model: ClickModel) -> tuple[Integers, Integers, Integers]:
+        """Return the different pages, and for each page where it is among them.
+
+        All pages as they are where that is cheaper.
+        """
         if self.whole or (model.cheap_scores and not self.deterministic):
             return self.query, self.ranking, np.arange(len(self.query))
         rows = np.column_stack([self.query, self.ranking])
         different, again = np.unique(rows, axis=0, return_inverse=True)
         return different[:, 0], different[:, 1:], again.reshape(-1)
 
-    def by_query(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of ``values`` (n,) for each query, (Q,); NaN for one never asked."""
-        n_queries = len(self.query_probs)
-        total = np.bincount(self.query, self.weight * values, n_queries)
+
+@dataclass(frozen=True)
+class ScoredPages:
+    """Pages with their clicks.
+
+    Attributes
+    ----------
+    pages : ShownPages
+    scores : (n,)
+        Expected clicks of each page, or drawn ones.
+    exact : bool
+        Whether they are expected clicks.
+    """
+
+    pages: ShownPages
+    scores: Floats
+    exact: bool
+
+    @property
+    def sure(self) -> bool:
+        """Whether the mean of the scores is the policy's value, without any chance in it."""
+        return self.exact and (self.pages.whole or self.pages.deterministic)
+
+    def __sub__(self, other: ScoredPages) -> ScoredPages:
+        """Return the difference of scores, page by page."""
+        return ScoredPages(self.pages, self.scores - other.scores, self.exact and other.exact)
+
+    def by_query(self) -> Floats:
+        """Return the mean score of each query, (Q,); NaN for a query that is never asked."""
+        probs = self.pages.query_probs
+        total = np.bincount(self.pages.query, self.pages.weight * self.scores, len(probs))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.query_probs > 0, total / self.query_probs, np.nan)
+            return np.where(probs > 0, total / probs, np.nan)
 
-    def estimate(self, values: NDArray[np.float64], exact: bool) -> Estimate:
-        """Return the mean of ``values`` (n,), one a page: ``exact`` or drawn at random.
-
-        The standard error is that of a mean stratified by query.
-        """
-        mean = float(self.weight @ values)
-        if exact and (self.whole or self.deterministic):
-            return Estimate(mean, method="exact", n=len(values))
-        counts = np.bincount(self.query, minlength=len(self.query_probs))
-        centre = self.by_query(values)[self.query]
-        squares = np.bincount(self.query, (values - centre) ** 2, len(self.query_probs))
+    def estimate(self) -> Estimate:
+        """Return the mean score with the standard error of a mean stratified by query."""
+        pages, n = self.pages, len(self.scores)
+        mean = float(pages.weight @ self.scores)
+        if self.sure:
+            return Estimate(mean, method="exact", n=n)
+        probs = pages.query_probs
+        counts = np.bincount(pages.query, minlength=len(probs))
+        centre = self.by_query()[pages.query]
+        squares = np.bincount(pages.query, (self.scores - centre) ** 2, len(probs))
         variance = squares / np.maximum(counts - 1, 1)
-        stderr = math.sqrt(float((self.query_probs**2 * variance / np.maximum(counts, 1)).sum()))
-        drawn = [] if self.deterministic else ["rankings"]
-        drawn += [] if exact else ["clicks"]
-        return Estimate(mean, stderr, method=f"sampled {' and '.join(drawn)}", n=len(values))
+        stderr = math.sqrt(float((probs**2 * variance / np.maximum(counts, 1)).sum()))
+        drawn = [] if pages.deterministic else ["rankings"]
+        drawn += [] if self.exact else ["clicks"]
+        return Estimate(mean, stderr, method=f"sampled {' and '.join(drawn)}", n=n)
 
 
 def shown_pages(
@@ -113,7 +140,8 @@ def shown_pages(
     probs = world.query_probs
     if policy.deterministic and not repeat:
         pages = ShownPages(asked, policy.greedy(asked), probs[asked], True, True, probs)
-        return _checked(pages, world)
+        _check_candidates(pages, world)
+        return pages
     sizes = world.n_candidates[asked]
     number = sum(math.perm(size, min(size, policy.slots)) for size in sizes.tolist())
     limit = MOST_PAGES if most is None else min(most, MOST_PAGES)
@@ -126,12 +154,11 @@ def shown_pages(
     ranking = policy.sample(query, np.random.default_rng(seed))
     weight = np.repeat(probs[asked] / counts, counts)
     pages = ShownPages(query, ranking, weight, False, policy.deterministic, probs)
-    return _checked(pages, world)
+    _check_candidates(pages, world)
+    return pages
 
 
-def _every_page(
-    policy: Policy, world: World, asked: NDArray[np.int64]
-) -> ShownPages | None:
+def _every_page(policy: Policy, world: World, asked: Integers) -> ShownPages | None:
     """Return all full pages by enumeration, or None for a policy that shows other ones too."""
     parts = []
     for query in asked.tolist():
@@ -150,8 +177,8 @@ def _every_page(
     return ShownPages(query, ranking, weight, True, False, world.query_probs)
 
 
-def _checked(pages: ShownPages, world: World) -> ShownPages:
-    """Return ``pages`` after checking that they show candidates only."""
+def _check_candidates(pages: ShownPages, world: World) -> None:
+    """Raise where ``pages`` show a document that is not a candidate."""
     wrong = (pages.ranking >= 0) & ~world.candidates[pages.query[:, None], pages.ranking]
     if wrong.any():
         row, slot = (int(place) for place in np.argwhere(wrong)[0])
@@ -159,44 +186,29 @@ def _checked(pages: ShownPages, world: World) -> ShownPages:
             f"the policy shows document {pages.ranking[row, slot]} of query {pages.query[row]}, "
             "which is not a candidate"
         )
-    return pages
-
-
-SAMPLES = 20_000
 
 
 def value(
-    policy: Policy,
-    user: ClickModel,
-    world: World,
-    samples: int = SAMPLES,
-    seed: int = 0,
+    policy: Policy, user: ClickModel, world: World, samples: int = SAMPLES, seed: int = 0
 ) -> Estimate:
-    """Return the expected clicks a page of ``policy`` shown to ``user``.
+    """Return the expected clicks per page of ``policy`` shown to ``user``.
 
     Exact (and so it says) where the user's click probabilities are and the policy is deterministic
     or has few different pages. Otherwise at least ``samples`` rankings are drawn, stratified by
     query, with their exact expected clicks; only for a user that cannot give those (a model that
     enumerates click prefixes, with very long pages) are clicks drawn as well.
 
-    Costs one ``expected_clicks`` a page: one page a query for deterministic policies.
+    Costs one ``expected_clicks`` per page: one page per query for deterministic policies.
     """
     samples = checks.positive_integer(samples, "samples", 2)
-    pages, (scores, exact) = pages_and_scores(policy, (user,), world, samples, seed)
-    return pages.estimate(scores[0], exact[0])
+    (scored,) = score_pages(policy, (user,), world, samples, seed)
+    return scored.estimate()
 
 
-def pages_and_scores(
-    policy: Policy,
-    models: tuple[ClickModel, ...],
-    world: World,
-    samples: int,
-    seed: int,
-) -> tuple[ShownPages, tuple[list[np.ndarray], list[bool]]]:
-    """Return the pages of ``policy``, and for each model their scores and whether they are exact.
-
-    All models see the same pages.
-    """
+def score_pages(
+    policy: Policy, models: tuple[ClickModel, ...], world: World, samples: int, seed: int
+) -> list[ScoredPages]:
+    """Return the pages of ``policy`` with their clicks under each model; all see the same pages."""
     for model in models:
         model.check_world(world)
         if model.max_slots is not None and policy.slots > model.max_slots:
@@ -207,8 +219,8 @@ def pages_and_scores(
     # Where a page is expensive, only as many are enumerated as would be drawn.
     most = None if all(model.cheap_scores for model in models) else samples
     pages = shown_pages(policy, world, samples, seed, most=most)
-    results = [pages.scores(model, rng) for model in models]
-    if pages.whole and not all(exact for _, exact in results):  # clicks drawn once say too little
+    scored = [pages.score(model, rng) for model in models]
+    if pages.whole and not all(one.exact for one in scored):  # clicks drawn once say too little
         pages = shown_pages(policy, world, samples, seed, repeat=True)
-        results = [pages.scores(model, rng) for model in models]
-    return pages, ([scores for scores, _ in results], [exact for _, exact in results])
+        scored = [pages.score(model, rng) for model in models]
+    return scored

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...clickmodels import ClickModel
 from ...common import checks
 from ...data import ClickLog
-from ..statistics import Interval, between, checked_confidence
+from ..statistics import Interval, between, check_confidence
 from .outcomes import losses, weights
 from .perplexity import from_totals
 
@@ -119,7 +119,7 @@ def _percentiles(
 ) -> Interval:
     if np.isnan(values).any():
         raise ValueError("the statistic is NaN on a resample of the log")
-    tail = (1.0 - checked_confidence(confidence)) / 2.0
+    tail = (1.0 - check_confidence(confidence)) / 2.0
     ordered = np.sort(values)
     # Without interpolation, which has no answer between a finite and an infinite value.
     low = float(ordered[int(np.floor(tail * (len(values) - 1)))])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..estimates import Z95, Estimate
+from ..statistics import Z95, Estimate
 
 
 class SlateEstimate(Estimate):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from ...common.runtime import import_extra
 from ...common.storage import write_whole
 from ..statistics import Interval, between
 
@@ -106,8 +107,4 @@ def _kind(path: str | os.PathLike[str]) -> str:
 
 def frame(columns: Mapping[str, Any]) -> DataFrame:
     """Return a pandas frame of these columns."""
-    try:
-        from pandas import DataFrame
-    except ImportError as error:
-        raise ImportError("frames need pip install 'clickgym[plots]'") from error
-    return DataFrame(columns)
+    return import_extra("pandas", "plots", "frames need").DataFrame(columns)

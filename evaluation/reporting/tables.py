@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
-from ..statistics import BOLD, DAGGER, EQUAL, Interval, checked_confidence, interval, marks
+from ..statistics import BOLD, DAGGER, EQUAL, Interval, check_confidence, interval, marks
 from .formats import Shown, html_table, markdown, rich_table
 from .records import Record, read_records, write_records
 
@@ -90,7 +90,7 @@ class ResultTable:
         if len(self.metrics) < len(metrics) or not metrics:
             raise ValueError("metrics must be columns with different names, at least one")
         self.title = title
-        self.confidence = checked_confidence(confidence)
+        self.confidence = check_confidence(confidence)
         self.interval_name = interval_name
         self._rows: dict[str, dict[str, list[Record]]] = {}
 
