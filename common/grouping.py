@@ -1,4 +1,9 @@
-"""Folding equal rows of integers into one weighted row each."""
+"""Folding equal rows of integers into one weighted row each.
+
+By hand because it is faster: pyarrow's ``group_by`` folds logs of 1 and 3 million impressions of
+ten slots at 0.15 to 0.4 times this speed, and at 0.2 to 0.7 times when it gets the packed words of
+``_pack`` as its keys (``ClickLog.compress``, ten and thirty candidates, two cores).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .runtime import cores
+from .typing import Booleans, Floats, Integers
 
 _CHUNK = 1 << 15  # rows packed at a time: they stay in the cache
 _MANY = 1 << 17  # the fewest rows that are worth threads
@@ -19,11 +25,11 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # odd, wi
 
 
 def fold_rows(
-    columns: Sequence[NDArray[Any]], weight: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    columns: Sequence[NDArray[Any]], weight: Floats | None = None
+) -> tuple[Integers, Floats]:
     """Find the distinct rows of the joined ``columns``, each (n, c) integers.
 
-    Costs a sort of n words of 64 bits (see ``_sorted_groups``).
+    Costs a sort of n words of 64 bits (see ``_sort_groups``).
 
     Returns
     -------
@@ -32,7 +38,7 @@ def fold_rows(
     weight : (m,) float64
         The sum of the weights of the equal rows (their number without ``weight``).
     """
-    order, starts = _sorted_groups(columns)
+    order, starts = _sort_groups(columns)
     n = len(order)
     if weight is None:
         total = np.diff(starts, append=n).astype(np.float64)
@@ -45,7 +51,7 @@ def fold_rows(
     return (key >> bits).view(np.int64), total[group.view(np.int64)]
 
 
-def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
     """Find which rows of the joined ``columns``, each (n, c) integers, are equal.
 
     Returns
@@ -55,15 +61,15 @@ def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDAr
     group : (n,) int64
         Which of them each row is equal to.
     """
-    order, starts = _sorted_groups(columns)
+    order, starts = _sort_groups(columns)
     group = np.empty(len(order), dtype=np.int64)
     group[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     return order[starts], group
 
 
-def take_rows(array: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of ``array`` that ``index``, a mask or integers, chooses."""
-    if index.dtype == bool or len(index) < _MANY:
+def take_rows(array: NDArray[Any], index: slice | NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of ``array`` that ``index``, a slice, a mask or integers, chooses."""
+    if isinstance(index, slice) or index.dtype == bool or len(index) < _MANY:
         chosen: NDArray[Any] = array[index]
         return chosen
     result = np.empty((len(index), *array.shape[1:]), array.dtype)
@@ -75,17 +81,15 @@ def take_rows(array: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def _sorted_groups(
-    columns: Sequence[NDArray[Any]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sort_groups(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
     """Return an order (n,) in which equal rows stand together, earliest first, and their starts.
 
-    Rows are packed exactly into as few words as their values need. What is sorted is one word a
+    Rows are packed exactly into as few words as their values need. What is sorted is one word per
     row: the top bits are a hash of the packed words, the bits below the row's number, so that no
     index has to be carried along. Neighbours are then compared by their packed words, and the few
     rows whose hashes collide are put right by sorting them exactly.
     """
-    words, code = _packed(columns)
+    words, code = _pack(columns)
     n = len(code)
     if n == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -111,15 +115,15 @@ def _sorted_groups(
 
     _in_chunks(compare, n)
     if collides.any():
-        _mend(order, differs, code, np.flatnonzero(collides) + 1, words)
+        _sort_collisions(order, differs, code, np.flatnonzero(collides) + 1, words)
     return order, np.flatnonzero(np.append(True, differs))
 
 
-def _mend(
-    order: NDArray[np.int64],
-    differs: NDArray[np.bool_],
+def _sort_collisions(
+    order: Integers,
+    differs: Booleans,
     code: NDArray[np.uint64],
-    wrong: NDArray[np.int64],
+    wrong: Integers,
     words: NDArray[np.uint64],
 ) -> None:
     """Sort, in place, the rows of every hash that different rows share: those ``wrong`` has."""
@@ -138,9 +142,7 @@ def _mend(
     differs[places[inside] - 1] = changed[inside]
 
 
-def _packed(
-    columns: Sequence[NDArray[Any]],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _pack(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the rows as exact words, (n, W), and what to sort, (n,): hash and row number.
 
     Columns are joined by mixed radix, as many as a double holds exactly, as products of chunks of
@@ -177,7 +179,7 @@ def _row_bits(n: int) -> np.uint64:
 
 
 def _in_chunks(function: Callable[[slice], None], n: int) -> None:
-    """Call ``function`` with slices of n rows that stay in the cache, on a thread a core."""
+    """Call ``function`` with slices of n rows that stay in the cache, on one thread per core."""
     slices = [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
     if n < _MANY:
         for part in slices:

@@ -66,9 +66,7 @@ def order_by_keys(keys: NDArray[np.float64], slots: int) -> NDArray[np.int64]:
     return _smallest(packed, slots)[:, :slots] & index_bits
 
 
-def _score_keys(
-    scores: NDArray[Any], candidates: NDArray[np.bool_] | None
-) -> NDArray[np.int64]:
+def _score_keys(scores: NDArray[Any], candidates: NDArray[np.bool_] | None) -> NDArray[np.int64]:
     """Pack (n, N) scores and indices so that ascending keys are descending scores."""
     # Adding 0 turns -0.0 into 0.0; flipping the lower bits of negative floats orders the bits.
     bits = (scores.astype(np.float32) + np.float32(0)).view(np.int32)

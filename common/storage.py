@@ -58,9 +58,7 @@ def save_arrays(
     record = {"format": FORMAT, "kind": kind, "header": header}
     text = json.dumps(record, sort_keys=True, allow_nan=False)
     with write_whole(path) as temporary:
-        save_file(
-            arrays, temporary, metadata={"clickgym": text, "sha256": _digest(text, arrays)}
-        )
+        save_file(arrays, temporary, metadata={"clickgym": text, "sha256": _digest(text, arrays)})
 
 
 def load_arrays(

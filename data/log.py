@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..common import checks
 from ..common.grouping import fold_rows, take_rows
 from ..common.storage import write_whole
+from ..common.typing import Booleans, Floats
 
 if TYPE_CHECKING:
     from .world import World
@@ -25,9 +26,27 @@ METADATA_KEY = b"clickgym"
 FORMAT = 1
 
 
+class _Numbers(NamedTuple):
+    """An optional column of one number per row: what the numbers may be, and how rows fold."""
+
+    lowest: float
+    highest: float
+    allowed: str
+    adds_up: bool = False  # whether equal rows fold into one with the sum, or must agree in it
+
+
+# A column is declared by its field of ``ClickLog`` and here: checks, choosing rows, folding and
+# files go by these.
+OPTIONAL = {
+    "log_propensity": _Numbers(-np.inf, 1e-9, "at most 0"),
+    "weight": _Numbers(0.0, np.inf, "at least 0", adds_up=True),
+}
+COLUMNS = ("query", "ranking", "clicks", *OPTIONAL)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickLog:
-    """Impressions of result pages, one a row; read-only views of the arrays given, not copies.
+    """Impressions of result pages, one per row; read-only views of the arrays given, not copies.
 
     Parameters
     ----------
@@ -46,9 +65,9 @@ class ClickLog:
 
     query: NDArray[np.int32]
     ranking: NDArray[Any]
-    clicks: NDArray[np.bool_]
-    log_propensity: NDArray[np.float64] | None = None
-    weight: NDArray[np.float64] | None = None
+    clicks: Booleans
+    log_propensity: Floats | None = None
+    weight: Floats | None = None
     fingerprint: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -73,20 +92,23 @@ class ClickLog:
             ranking = ranking.astype(np.int64)
         self._freeze("ranking", ranking)
         self._freeze("clicks", clicks)
-        for name, allowed in (("log_propensity", "at most 0"), ("weight", "at least 0")):
+        for name, column in OPTIONAL.items():
             value = getattr(self, name)
-            if value is not None:
-                array = checks.finite(value, name, 1)
-                checks.same_shape(array, (n,), name, "query")
-                wrong = array > 1e-9 if name == "log_propensity" else array < 0
-                if wrong.any():
-                    row = int(np.flatnonzero(wrong)[0])
-                    raise ValueError(f"{name}[{row}] is {array[row]}, but must be {allowed}")
-                self._freeze(name, array)
+            if value is None:
+                continue
+            array = checks.finite(value, name, 1)
+            checks.same_shape(array, (n,), name, "query")
+            wrong = (array < column.lowest) | (array > column.highest)
+            if wrong.any():
+                row = int(np.flatnonzero(wrong)[0])
+                raise ValueError(f"{name}[{row}] is {array[row]}, but must be {column.allowed}")
+            self._freeze(name, array)
 
-    def _freeze(self, name: str, array: NDArray[Any]) -> None:
-        view = array.view()
-        view.flags.writeable = False
+    def _freeze(self, name: str, array: NDArray[Any] | None) -> None:
+        """Set a column to a read-only view of ``array``."""
+        view = None if array is None else array.view()
+        if view is not None:
+            view.flags.writeable = False
         object.__setattr__(self, name, view)
 
     def __repr__(self) -> str:
@@ -106,23 +128,14 @@ class ClickLog:
         index = rows if isinstance(rows, slice) else np.asarray(rows)
         if not isinstance(index, slice) and index.ndim != 1:
             raise ValueError(f"rows must be a slice, a mask or indices, not {rows!r}")
-        return self._rows(index, None if self.weight is None else self.weight[index])
+        return self._choose(index)
 
-    def _rows(
-        self, index: slice | NDArray[Any], weight: NDArray[np.float64] | None
-    ) -> ClickLog:
-        """Return the chosen rows with this ``weight``; they were checked when this was made."""
+    def _choose(self, index: slice | NDArray[Any], **folded: Floats) -> ClickLog:
+        """Return the chosen rows, which were checked when this was made; ``folded`` as given."""
         log = object.__new__(ClickLog)
-        for name in ("query", "ranking", "clicks", "log_propensity"):
+        for name in COLUMNS:
             array = getattr(self, name)
-            if array is None:
-                object.__setattr__(log, name, None)
-            else:
-                chosen = array[index] if isinstance(index, slice) else take_rows(array, index)
-                log._freeze(name, chosen)
-        object.__setattr__(log, "weight", None)
-        if weight is not None:
-            log._freeze("weight", weight)
+            log._freeze(name, folded.get(name, None if array is None else take_rows(array, index)))
         object.__setattr__(log, "fingerprint", self.fingerprint)
         return log
 
@@ -154,27 +167,23 @@ class ClickLog:
         """Fold equal rows into one row with the sum of their weights.
 
         The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
-        a sort of one 64-bit word a row (see ``folding``).
+        a sort of one 64-bit word per row (see ``common.grouping``).
         """
-        columns = [self.query[:, None], self.ranking, self.clicks]  # few bits last: they fill up
-        if self.log_propensity is not None:
-            columns.append(self.log_propensity.view(np.uint64)[:, None])
-        first, weight = fold_rows(columns, self.weight)
-        return self._rows(first, weight)
+        rows = [self.query[:, None], self.ranking, self.clicks]  # few bits last: they fill up
+        for name, column in OPTIONAL.items():
+            array = getattr(self, name)
+            if array is not None and not column.adds_up:
+                rows.append(array.view(np.uint64)[:, None])
+        first, weight = fold_rows(rows, self.weight)
+        return self._choose(first, weight=weight)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log as Parquet, atomically."""
-        columns = {
-            "query": pa.array(self.query),
-            "ranking": _fixed_lists(self.ranking),
-            "clicks": _fixed_lists(self.clicks),
-        }
-        for name in ("log_propensity", "weight"):
-            value = getattr(self, name)
-            if value is not None:
-                columns[name] = pa.array(value)
+        arrays = {name: getattr(self, name) for name in COLUMNS}
+        table = pa.table(
+            {name: _to_arrow(array) for name, array in arrays.items() if array is not None}
+        )
         header = {"format": FORMAT, "slots": self.slots, "fingerprint": self.fingerprint}
-        table = pa.table(columns)
         table = table.replace_schema_metadata({METADATA_KEY: json.dumps(header).encode()})
         with write_whole(path) as temporary:
             pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
@@ -193,26 +202,29 @@ class ClickLog:
         if metadata is None:
             raise ValueError(f"{path}: a Parquet file, but not a click log that clickgym wrote")
         try:
-            return cls(**_read(table, json.loads(metadata)))
+            return cls(**_from_arrow(table, json.loads(metadata)))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
 
 
-def _read(table: pa.Table, header: dict[str, Any]) -> dict[str, Any]:
+def _from_arrow(table: pa.Table, header: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the log that ``save`` wrote as ``table``."""
     if header["format"] != FORMAT:
         raise ValueError(f"written in format {header['format']}, this reads {FORMAT}")
-    shape = (table.num_rows, header["slots"])
-    data: dict[str, Any] = {"query": table["query"].to_numpy()}
-    for name in ("ranking", "clicks"):
-        flat = table[name].combine_chunks().flatten()
-        data[name] = flat.to_numpy(zero_copy_only=False).reshape(shape)
-    for name in ("log_propensity", "weight"):
-        if name in table.column_names:
-            data[name] = table[name].to_numpy()
-    return {**data, "fingerprint": header["fingerprint"]}
+    data: dict[str, Any] = {"fingerprint": header["fingerprint"]}
+    for name in COLUMNS:
+        if name in OPTIONAL and name not in table.column_names:
+            continue
+        column = table[name]
+        if pa.types.is_fixed_size_list(column.type):
+            flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            data[name] = flat.reshape(table.num_rows, header["slots"])
+        else:
+            data[name] = column.to_numpy()
+    return data
 
 
-def _fixed_lists(array: NDArray[Any]) -> pa.Array:
+def _to_arrow(array: NDArray[Any]) -> pa.Array:
+    """Return a column of numbers, (n,), or of lists of one length, (n, K)."""
     flat = pa.array(np.ascontiguousarray(array).reshape(-1))
-    return pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
+    return flat if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, array.shape[1])

@@ -11,11 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
+from ..common.typing import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from .log import ClickLog
 
 FEATURE_CLIP = 10.0
+# The constructor's arguments, which are all that a world holds: copies and pickles go by these.
+ARGUMENTS = (
+    "relevance", "features", "query_probs", "candidates", "query_ids", "doc_ids", "max_grade",
+    "name",
+)  # fmt: skip
+INDEXED = ("relevance", "candidates", "features", "query_ids", "doc_ids")  # in the fingerprint
 
 
 class World:
@@ -49,8 +56,8 @@ class World:
 
     relevance: NDArray[np.int8]
     features: NDArray[np.float32] | None
-    query_probs: NDArray[np.float64]
-    candidates: NDArray[np.bool_]
+    query_probs: Floats
+    candidates: Booleans
     query_ids: NDArray[np.str_] | None
     doc_ids: NDArray[np.str_] | None
     max_grade: int
@@ -82,40 +89,20 @@ class World:
         shape = grades.shape
         shown = grades >= 0 if candidates is None else checks.booleans(candidates, "candidates", 2)
         checks.same_shape(shown, shape, "candidates", "relevance")
-        probs = self._checked_probs(query_probs, shown)
+        probs = _check_probs(query_probs, shown)
         self._set("relevance", grades.astype(np.int8))  # copies: the caller's stay writable
         self._set("candidates", shown.copy())
         self._set("query_probs", probs)
-        self._set("features", None if features is None else _features(features, shape))
-        self._set("query_ids", _ids(query_ids, "query_ids", shape[:1]))
-        self._set("doc_ids", _ids(doc_ids, "doc_ids", shape))
-        self.__dict__["max_grade"] = max_grade
-        self.__dict__["name"] = str(name)
+        self._set("features", None if features is None else _check_features(features, shape))
+        self._set("query_ids", _check_ids(query_ids, "query_ids", shape[:1]))
+        self._set("doc_ids", _check_ids(doc_ids, "doc_ids", shape))
+        self._set("max_grade", max_grade)
+        self._set("name", str(name))
 
-    @staticmethod
-    def _checked_probs(
-        query_probs: ArrayLike | None, candidates: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        empty = ~candidates.any(axis=1)
-        n_queries = len(candidates)
-        if query_probs is None:
-            probs = np.full(n_queries, 1.0 / n_queries)
-        else:
-            probs = checks.probabilities(query_probs, "query_probs", 1).copy()
-            checks.same_shape(probs, (n_queries,), "query_probs", "relevance")
-            if abs(probs.sum() - 1.0) > 1e-6:
-                raise ValueError(f"query_probs must sum to 1, not {probs.sum():.8g}")
-            probs /= probs.sum()
-        asked = empty & (probs > 0)
-        if asked.any():
-            query = int(np.flatnonzero(asked)[0])
-            raise ValueError(f"query {query} has no candidates (candidates[{query}] is all False)")
-        return probs
-
-    def _set(self, name: str, array: NDArray[Any] | None) -> None:
-        if array is not None:
-            array.flags.writeable = False
-        self.__dict__[name] = array
+    def _set(self, name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        self.__dict__[name] = value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a World is frozen: {name} cannot be set")
@@ -131,15 +118,12 @@ class World:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be worked out again, so that workers get no more than they need."""
-        derived = {"gain", "standardised_features", "n_candidates"}
-        return {key: value for key, value in self.__dict__.items() if key not in derived}
+        kept = (*ARGUMENTS, "fingerprint")
+        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for key, value in state.items():
-            if isinstance(value, np.ndarray):
-                self._set(key, value)
-            else:
-                self.__dict__[key] = value
+        for name, value in state.items():
+            self._set(name, value)
 
     def __repr__(self) -> str:
         features = "no" if self.features is None else self.features.shape[2]
@@ -156,16 +140,16 @@ class World:
 
     @property
     def n_docs(self) -> int:
-        """Number of candidate places a query N (padded)."""
+        """Number of candidate places N of each query (padded)."""
         return self.relevance.shape[1]
 
     @cached_property
-    def n_candidates(self) -> NDArray[np.int64]:
+    def n_candidates(self) -> Integers:
         """Number of candidates of each query, (Q,)."""
         return self.candidates.sum(axis=1)
 
     @cached_property
-    def gain(self) -> NDArray[np.float64]:
+    def gain(self) -> Floats:
         """``(2**rel - 1) / (2**max_grade - 1)`` as (Q, N); 0 where there is no grade."""
         grades = np.maximum(self.relevance, 0).astype(np.float64)
         gain = (2.0**grades - 1.0) / (2.0**self.max_grade - 1.0)
@@ -193,7 +177,7 @@ class World:
     def fingerprint(self) -> str:
         """What the indices of this world mean, as 64 hexadecimal digits."""
         digest = hashlib.sha256(f"clickgym world 1 {self.max_grade}".encode())
-        for name in ("relevance", "candidates", "features", "query_ids", "doc_ids"):
+        for name in INDEXED:
             array = self.__dict__[name]
             if array is not None:
                 digest.update(f"{name} {array.shape} {array.dtype.str}".encode())
@@ -228,21 +212,37 @@ class World:
 
         ``candidates`` is (Q, N), ``query_probs`` (Q,), 0 where a query has none left.
         """
-        result = World(
-            self.relevance, self.features, query_probs, candidates,
-            self.query_ids, self.doc_ids, self.max_grade, self.name,
-        )  # fmt: skip
+        same = {name: self.__dict__[name] for name in ARGUMENTS}
+        result = World(**{**same, "candidates": candidates, "query_probs": query_probs})
         return result.with_fingerprint(self.fingerprint)
 
     def with_fingerprint(self, fingerprint: str) -> World:
-        """Return this world under a fingerprint that was found otherwise than from its arrays."""
+        """Return this world under a fingerprint that does not come from its arrays."""
         result = World.__new__(World)
         result.__dict__.update(self.__dict__)
         result.__dict__["fingerprint"] = fingerprint
         return result
 
 
-def _features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
+def _check_probs(query_probs: ArrayLike | None, candidates: Booleans) -> Floats:
+    empty = ~candidates.any(axis=1)
+    n_queries = len(candidates)
+    if query_probs is None:
+        probs = np.full(n_queries, 1.0 / n_queries)
+    else:
+        probs = checks.probabilities(query_probs, "query_probs", 1).copy()
+        checks.same_shape(probs, (n_queries,), "query_probs", "relevance")
+        if abs(probs.sum() - 1.0) > 1e-6:
+            raise ValueError(f"query_probs must sum to 1, not {probs.sum():.8g}")
+        probs /= probs.sum()
+    asked = empty & (probs > 0)
+    if asked.any():
+        query = int(np.flatnonzero(asked)[0])
+        raise ValueError(f"query {query} has no candidates (candidates[{query}] is all False)")
+    return probs
+
+
+def _check_features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
     array = checks.finite(given, "features", 3, np.float32)
     checks.same_shape(array, (*shape, array.shape[2]), "features", "relevance")
     if array.shape[2] == 0:
@@ -253,7 +253,7 @@ def _features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
     return array.copy() if shared and array.flags.writeable else array
 
 
-def _ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:
+def _check_ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:
     if value is None:
         return None
     try:

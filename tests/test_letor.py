@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clickgym.data import World, load_letor
-from clickgym.data.readers import letor, letor_lines
+from clickgym.data.readers import letor
 from clickgym.evaluation import ndcg
 
 SMALL = """\
@@ -105,7 +105,7 @@ def test_lines_of_a_query_are_gathered(tmp_path):
 
 
 def test_blocks_make_no_difference(tmp_path, monkeypatch, small):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 2)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 2)
     assert load_letor(write(tmp_path, SMALL)).fingerprint == small.fingerprint
 
 
@@ -132,21 +132,21 @@ def test_max_queries_counts_after_the_filters(tmp_path):
 
 @pytest.mark.parametrize("block_lines", [1, 3, 4, 5])
 def test_max_queries_keeps_queries_whole(tmp_path, monkeypatch, block_lines):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", block_lines)
+    monkeypatch.setattr(letor, "BLOCK_LINES", block_lines)
     text = "".join(numbered(qid, [0, 1, 2, 0]) for qid in range(6))
     world = load_letor(write(tmp_path, text), max_queries=2)
     assert world.relevance.tolist() == [[0, 1, 2, 0]] * 2
 
 
 def test_max_queries_does_not_cut_a_query_that_already_passes(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 4)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 4)
     path = write(tmp_path, numbered(1, [1, 1]) + numbered(2, [0, 1, 2, 0]) + numbered(3, [0, 1]))
     world = load_letor(path, max_queries=1, mixed_grades=True)
     assert world.relevance.tolist() == [[0, 1, 2, 0]]
 
 
 def test_max_queries_stops_reading(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 2)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 2)
     text = numbered(1, [0, 1]) + numbered(2, [0, 1]) + "not a line\n"
     assert load_letor(write(tmp_path, text), max_queries=1).n_queries == 1
 
@@ -224,7 +224,7 @@ def test_malformed_line_is_named(tmp_path, bad):
 
 
 def test_line_numbers_go_on_from_block_to_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 2)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 2)
     path = write(tmp_path, numbered(1, [0, 1, 0, 1]) + "broken\n")
     with pytest.raises(ValueError, match=r"file\.txt:5: "):
         load_letor(path)
@@ -328,7 +328,7 @@ def test_n_docs_needs_no_memory_for_padded_features(tmp_path, monkeypatch):
 
 
 def test_large_file_is_refused_after_its_first_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 100)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 100)
     monkeypatch.setattr(letor, "_available_memory", lambda: 1e6)
     texts = [numbered(qid, [0, 1]) for qid in range(10_000)]
     path = write(tmp_path, "".join([*texts[:50], "broken\n", *texts[50:]]))
@@ -337,7 +337,7 @@ def test_large_file_is_refused_after_its_first_block(tmp_path, monkeypatch):
 
 
 def test_large_file_is_read_as_far_as_max_queries_needs(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor_lines, "BLOCK_LINES", 100)
+    monkeypatch.setattr(letor, "BLOCK_LINES", 100)
     monkeypatch.setattr(letor, "_available_memory", lambda: 1e6)
     text = "".join(numbered(qid, [0, 1]) for qid in range(10_000))
     assert load_letor(write(tmp_path, text), max_queries=60).n_queries == 60

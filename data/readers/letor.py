@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import math
-import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common import checks
+from ...common.typing import Booleans, Integers
 from ..candidates import draw_stratified, power_law
 from ..world import World
-from .letor_lines import Block, read_blocks
+from .log_files import Paths, existing_files
 
-PathLike = str | os.PathLike[str]
+# Blocks, because the compiled parser's time grows with the square of the lines it gets at once.
+BLOCK_LINES = 10_000
+DOC_ID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
+LARGEST = float(np.finfo(np.float32).max)
+LARGEST_INDEX = 2**31 - 1
 
 
 def load_letor(
-    path_or_paths: PathLike | Sequence[PathLike],
+    path_or_paths: Paths,
     n_docs: int | None = None,
     max_queries: int | None = None,
     max_grade: int = 4,
@@ -39,7 +47,7 @@ def load_letor(
         Files, plain or gzip, read one after the other. A qid that is in two of them is an error:
         most likely they are folds that overlap.
     n_docs : int, optional
-        Draw so many candidates a query (at least 2) by ``draw_stratified``. None: keep all, in
+        Draw so many candidates per query (at least 2) by ``draw_stratified``. None: keep all, in
         the order of the file, padded to the longest list.
     max_queries : int, optional
         Keep the first so many queries in the order of the files, counted after ``min_docs`` and
@@ -74,12 +82,12 @@ def load_letor(
 
     Notes
     -----
-    Time grows with the lines that are read, about 15 MB of text a second. Memory is 4 bytes a
-    feature for each line read, and about 5 for each place of the world: Q x ``n_docs``, or
+    Time grows with the lines that are read, about 15 MB of text per second. Memory is 4 bytes per
+    feature of each line read, and about 5 for each place of the world: Q x ``n_docs``, or
     without ``n_docs`` Q x the longest list. For MSLR-WEB10K this is about 2 GB with ten documents
-    a query, and 8 GB with all of them, most of which is padding.
+    per query, and 8 GB with all of them, most of which is padding.
     """
-    paths = _paths(path_or_paths)
+    paths = existing_files(path_or_paths, "path_or_paths")
     keep = _Keep(
         None if n_docs is None else checks.positive_integer(n_docs, "n_docs", 2),
         None if max_queries is None else checks.positive_integer(max_queries, "max_queries"),
@@ -90,40 +98,30 @@ def load_letor(
     seed = checks.positive_integer(seed, "seed", 0)
     draw_rng, query_rng = np.random.default_rng(seed).spawn(2)
 
-    blocks = _read(paths, max_grade, keep)
+    blocks = _read_files(paths, max_grade, keep)
     qid = np.concatenate([block.qid for block in blocks])
     grade = np.concatenate([block.grade for block in blocks])
     width = max(block.features.shape[1] for block in blocks)
-    query = _in_order_of_appearance(qid)
-    kept = np.flatnonzero(keep.passing(query, grade))[:max_queries]
+    query = _number_queries(qid)
+    kept = np.flatnonzero(keep.select_queries(query, grade))[:max_queries]
     if not len(kept):
         raise ValueError(f"no query passes min_docs={min_docs}, mixed_grades={mixed_grades}")
     longest = int(np.bincount(query)[kept].max())
     _require_memory(keep.world_bytes(len(kept), longest, width), paths)
-    line, place = _lists(query, kept, longest)
+    line, place = _list_lines(query, kept, longest)
     if n_docs is not None:
         drawn = draw_stratified(grade[line], line >= 0, n_docs, draw_rng)
         line = np.where(drawn < 0, -1, np.take_along_axis(line, np.maximum(drawn, 0), axis=1))
 
     return World(
         np.where(line >= 0, grade[line], -1),
-        _features(blocks, line, width),
+        _gather_features(blocks, line, width),
         power_law(len(kept), query_rng),
         query_ids=qid[line.max(axis=1)].astype(np.str_),
-        doc_ids=_names(blocks, qid, place, line),
+        doc_ids=_name_documents(blocks, qid, place, line),
         max_grade=max_grade,
         name=" + ".join(path.name for path in paths),
     )
-
-
-def _paths(given: PathLike | Sequence[PathLike]) -> list[Path]:
-    paths = [Path(path) for path in ([given] if isinstance(given, (str, os.PathLike)) else given)]
-    if not paths:
-        raise ValueError("path_or_paths must name at least one file")
-    for path in paths:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path}: no such file")
-    return paths
 
 
 class _Keep(NamedTuple):
@@ -134,38 +132,38 @@ class _Keep(NamedTuple):
     min_docs: int
     mixed_grades: bool
 
-    def passing(self, query: NDArray[np.int64], grade: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which queries (Q,) pass the filters, given the query and grade of each line (n,)."""
+    def select_queries(self, query: Integers, grade: NDArray[np.int8]) -> Booleans:
+        """Return which queries (Q,) pass, given the query and grade of each line (n,)."""
         count = np.bincount(query)
         mixed = np.zeros(len(count), dtype=bool)
         first = np.unique(query, return_index=True)[1]
         mixed[query[grade != grade[first][query]]] = True
         return (count >= self.min_docs) & (mixed | (not self.mixed_grades))
 
-    def enough(self, blocks: list[Block], n_queries: int) -> bool:
-        """Whether these blocks, of ``n_queries`` queries, hold all that is to be kept."""
+    def is_complete(self, blocks: list[_Block], n_queries: int) -> bool:
+        """Return whether these blocks, of ``n_queries`` queries, hold all that is to be kept."""
         if self.max_queries is None or n_queries <= self.max_queries:
             return False
-        query = _in_order_of_appearance(np.concatenate([block.qid for block in blocks]))
-        passing = self.passing(query, np.concatenate([block.grade for block in blocks]))
+        query = _number_queries(np.concatenate([block.qid for block in blocks]))
+        passing = self.select_queries(query, np.concatenate([block.grade for block in blocks]))
         passing[query[-1]] = False  # it may go on in the next block
         return int(passing.sum()) >= self.max_queries
 
     def world_bytes(self, n_queries: float, longest: int, width: int) -> float:
-        """Memory to make a world out of the lines: features, their check, lists and names."""
+        """Return the memory of a world of the lines: features, their check, lists and names."""
         places = n_queries * (self.n_docs or longest)
         return 5 * places * width + 120 * n_queries * longest
 
 
-def _read(paths: list[Path], max_grade: int, keep: _Keep) -> list[Block]:
+def _read_files(paths: list[Path], max_grade: int, keep: _Keep) -> list[_Block]:
     """Read blocks and make their features dense, while there is memory for what is to be kept."""
-    blocks: list[Block] = []
+    blocks: list[_Block] = []
     file_of: dict[int, int] = {}
     counts: Counter[int] = Counter()
     sizes = [path.stat().st_size for path in paths]
     for number, path in enumerate(paths):
         empty = True
-        for block in read_blocks(path, max_grade):
+        for block in _read_blocks(path, max_grade):
             empty = False
             counts.update(block.qid.tolist())
             for qid in np.unique(block.qid).tolist():
@@ -179,7 +177,7 @@ def _read(paths: list[Path], max_grade: int, keep: _Keep) -> list[Block]:
             padded = keep.world_bytes(len(counts) * growth, max(counts.values()), width)
             _require_memory(4 * width * lines_to_store + padded, paths)
             blocks.append(block._replace(features=block.features.toarray()))
-            if keep.enough(blocks, len(counts)):
+            if keep.is_complete(blocks, len(counts)):
                 return blocks
         if empty:
             raise ValueError(f"{path}: no documents in it")
@@ -197,7 +195,7 @@ def _require_memory(needed: float, paths: list[Path]) -> None:
 
 
 def _available_memory() -> float:
-    """Bytes that can be had without swapping; infinite where the system does not tell."""
+    """Return the bytes free without swapping; infinite where the system does not tell."""
     try:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
@@ -205,18 +203,17 @@ def _available_memory() -> float:
     return 1024.0 * int(found[1]) if found else math.inf
 
 
-def _in_order_of_appearance(qid: NDArray[np.int64]) -> NDArray[np.int64]:
+def _number_queries(qid: Integers) -> Integers:
     """Return each line's query (n,), numbered from 0 in the order in which qids first appear."""
     _, first, index = np.unique(qid, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[index]
 
 
-def _lists(
-    query: NDArray[np.int64], kept: NDArray[np.int64], longest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Line numbers of the kept queries' documents, (Q, longest), -1 = none; places of lines (n,).
+def _list_lines(query: Integers, kept: Integers, longest: int) -> tuple[Integers, Integers]:
+    """Return line numbers of the kept queries' documents, (Q, longest), and places of lines (n,).
 
-    A line's place is the number of lines of its query before it.
+    A line number is -1 where there is none. A line's place is the number of lines of its query
+    before it.
     """
     counts = np.bincount(query)
     order = np.argsort(query, kind="stable")
@@ -230,10 +227,10 @@ def _lists(
     return line, place
 
 
-def _names(
-    blocks: list[Block], qid: NDArray[np.int64], place: NDArray[np.int64], line: NDArray[np.int64]
+def _name_documents(
+    blocks: list[_Block], qid: Integers, place: Integers, line: Integers
 ) -> NDArray[np.str_]:
-    """Document names, shaped like ``line``; "" where there is no document."""
+    """Return document names, shaped like ``line``; "" where there is no document."""
     made = np.char.add(np.char.add(qid.astype(np.str_), ":"), place.astype(np.str_))
     given = np.concatenate([block.doc_ids for block in blocks])
     names = np.where(given == "", made, given)
@@ -242,8 +239,8 @@ def _names(
     return result
 
 
-def _features(blocks: list[Block], line: NDArray[np.int64], width: int) -> NDArray[np.float32]:
-    """Features (Q, N, width) of the documents in these lines (Q, N); 0 where there is none."""
+def _gather_features(blocks: list[_Block], line: Integers, width: int) -> NDArray[np.float32]:
+    """Return features (Q, N, width) of the documents in these lines (Q, N); 0 for no document."""
     features = np.zeros((*line.shape, width), dtype=np.float32)
     start = 0
     for block in blocks:
@@ -253,3 +250,121 @@ def _features(blocks: list[Block], line: NDArray[np.int64], width: int) -> NDArr
         start = stop
     features.flags.writeable = False  # a world shares such an array instead of copying it
     return features
+
+
+class _Block(NamedTuple):
+    """The documents of some consecutive lines."""
+
+    qid: Integers  # (n,)
+    grade: NDArray[np.int8]  # (n,)
+    features: Any  # (n, F) float32, F as far as seen here; a SciPy matrix, sparse
+    doc_ids: NDArray[np.str_]  # (n,), "" for a line that gives none
+    position: int  # bytes of the file read so far
+
+
+def _read_blocks(path: Path, max_grade: int) -> Iterator[_Block]:
+    """Yield the documents of a file, plain or gzip.
+
+    Anything malformed is a ValueError that names file and line.
+    """
+    first = 1
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        stream = gzip.GzipFile(fileobj=file) if packed else file
+        while True:
+            lines: list[bytes] = []
+            try:
+                lines.extend(islice(stream, BLOCK_LINES))
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                where = f"{path}:{first + len(lines)}"
+                raise ValueError(f"{where}: damaged or truncated gzip file ({error})") from error
+            if not lines:
+                return
+            block = _parse_lines(path, first, lines, max_grade, file.tell())
+            if len(block.qid):
+                yield block
+            first += len(lines)
+
+
+def _parse_lines(
+    path: Path, first: int, lines: list[bytes], max_grade: int, position: int
+) -> _Block:
+    """Parse lines, the first of which has the number ``first``."""
+    from sklearn.datasets import load_svmlight_file  # here, because it takes long to import
+
+    try:
+        features, grade, qid = load_svmlight_file(
+            io.BytesIO(b"".join(lines)), dtype=np.float32, zero_based=False, query_id=True
+        )
+    except (ValueError, OverflowError) as error:
+        raise _locate_fault(path, first, lines, max_grade, str(error)) from error
+    sound = (
+        len(qid) == len(grade)  # the parser skips a missing qid silently
+        and np.isin(grade, np.arange(max_grade + 1)).all()
+        and np.isfinite(features.data).all()
+    )
+    if not sound:
+        raise _locate_fault(path, first, lines, max_grade, "malformed")
+    return _Block(qid, grade.astype(np.int8), features, _find_doc_ids(lines), position)
+
+
+def _find_doc_ids(lines: list[bytes]) -> NDArray[np.str_]:
+    """Return the names that comments give to the documents of these lines, "" for no name."""
+    found = [DOC_ID.search(line) for line in lines if line.partition(b"#")[0].strip()]
+    names = [match[1].decode(errors="replace") if match else "" for match in found]
+    return np.array(names, dtype=np.str_)
+
+
+def _locate_fault(
+    path: Path, first: int, lines: list[bytes], max_grade: int, otherwise: str
+) -> ValueError:
+    """Return an error that names the first malformed line and what is wrong with it."""
+    for number, line in enumerate(lines, start=first):
+        fault = _describe_fault(line, max_grade)
+        if fault:
+            return ValueError(f"{path}:{number}: {fault}")
+    return ValueError(f"{path}:{first} to {first + len(lines) - 1}: {otherwise}")
+
+
+def _describe_fault(line: bytes, max_grade: int) -> str:
+    """Say what is wrong with a line; "" if nothing is.
+
+    What is wrong here must be wrong for ``_parse_lines`` too: this only puts it into words.
+    """
+    words = line.partition(b"#")[0].split()
+    if not words:
+        return ""
+    try:
+        grade = float(words[0])
+    except ValueError:
+        return f"grade {_quote(words[0])} is not a number"
+    if not grade.is_integer():
+        return f"grade {_quote(words[0])} is not an integer"
+    if not 0 <= grade <= max_grade:
+        return f"grade {grade:.0f} is outside 0..{max_grade} (max_grade)"
+    if len(words) < 2 or not words[1].startswith(b"qid"):
+        return "no qid after the grade"
+    try:
+        np.int64(words[1].partition(b":")[2])
+    except (ValueError, OverflowError):
+        return f"{_quote(words[1])} is not qid:integer"
+    previous = 0
+    for word in words[2:]:
+        left, _, right = word.partition(b":")
+        try:
+            index, value = int(left), float(right)
+        except ValueError:
+            return f"{_quote(word)} is not index:value"
+        if not 1 <= index <= LARGEST_INDEX:
+            return f"feature index {index} is outside 1..{LARGEST_INDEX}"
+        if index <= previous:
+            return f"feature index {index} comes after {previous}: indices must rise"
+        if not abs(value) <= LARGEST:
+            return f"feature {index} is {_quote(right)}, not a finite float32 number"
+        previous = index
+    return ""
+
+
+def _quote(word: bytes) -> str:
+    return repr(word[:40].decode(errors="replace"))

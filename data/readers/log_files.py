@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,55 +86,65 @@ class Pages:
         return ClickLog(query, ranking, clicks, fingerprint=fingerprint)
 
 
-class LogFiles:
-    """Files that share a world: one piece, or several by name.
+def read_logs(
+    given: Paths | Mapping[str, Paths],
+    read_file: Callable[[Path, Index, Pages], None],
+    find_grades: Callable[[Index], NDArray[np.int8]] | None = None,
+) -> tuple[World, Any]:
+    """Read files that share a world: one piece, or several by name.
 
     Parameters
     ----------
     given : path, sequence of paths, or mapping from names to either
         The files of one piece are read one after the other.
+    read_file : function of a path, the index and the pages of a piece
+        Adds the pages of a file to the index and to the pages.
+    find_grades : function of the index, optional
+        Returns the grades of its documents, (Q, N).
+
+    Returns
+    -------
+    world : World
+        Of what was shown, with the grades or without any.
+    log : ClickLog, or for a mapping a dict of them
+        All have as many slots as the longest page of any.
     """
+    named = given if isinstance(given, Mapping) else {"": given}
+    files = {name: existing_files(paths) for name, paths in named.items()}
+    if not files:
+        raise ValueError("path must name at least one file")
+    index, pieces = Index(), {name: Pages() for name in files}
+    for name, pages in pieces.items():
+        for path in files[name]:
+            before = len(pages)
+            read_file(path, index, pages)
+            if len(pages) == before:
+                raise ValueError(f"{path}: no pages in it")
+    counts = np.sum([pages.counts(index.shape[0]) for pages in pieces.values()], axis=0)
+    title = " + ".join(path.name for path in chain.from_iterable(files.values()))
+    world = _make_world(index, counts, find_grades(index) if find_grades else None, title)
+    slots = max(pages.longest for pages in pieces.values())
+    logs = {name: pages.log(slots, world.fingerprint) for name, pages in pieces.items()}
+    return world, logs if isinstance(given, Mapping) else logs[""]
 
-    def __init__(self, given: Paths | Mapping[str, Paths]) -> None:
-        named = given if isinstance(given, Mapping) else {"": given}
-        self.paths = {name: _existing(paths) for name, paths in named.items()}
-        if not self.paths:
-            raise ValueError("path must name at least one file")
-        self.index = Index()
-        self.pieces: dict[str, Pages] = {}
 
-    def read(self, read_file: Callable[[Path, Index, Pages], None]) -> None:
-        """Read all files: ``read_file`` adds the pages of one to the index and the pages."""
-        for name, paths in self.paths.items():
-            pages = self.pieces[name] = Pages()
-            for path in paths:
-                before = len(pages)
-                read_file(path, self.index, pages)
-                if len(pages) == before:
-                    raise ValueError(f"{path}: no pages in it")
-
-    def world(self, relevance: NDArray[np.int8] | None = None) -> World:
-        """Return the world of what was shown, with grades (Q, N) or without any."""
-        shape = self.index.shape
-        candidates = np.zeros(shape, dtype=bool)
-        names = [[""] * shape[1] for _ in range(shape[0])]
-        for query, documents in enumerate(self.index.documents):
-            candidates[query, : len(documents)] = True
-            names[query][: len(documents)] = documents
-        counts = sum(pages.counts(shape[0]) for pages in self.pieces.values())
-        return World(
-            np.full(shape, -1, dtype=np.int8) if relevance is None else relevance,
-            query_probs=counts / np.sum(counts),
-            candidates=candidates,
-            query_ids=list(self.index.queries),
-            doc_ids=names,
-            name=" + ".join(path.name for path in chain.from_iterable(self.paths.values())),
-        )
-
-    def logs(self, world: World) -> dict[str, ClickLog]:
-        """Return the log of each piece; all have as many slots as the longest page of any."""
-        slots = max(pages.longest for pages in self.pieces.values())
-        return {name: pages.log(slots, world.fingerprint) for name, pages in self.pieces.items()}
+def _make_world(
+    index: Index, counts: NDArray[np.int64], relevance: NDArray[np.int8] | None, name: str
+) -> World:
+    """Return the world of all that ``index`` holds; ``counts`` are the pages of each query."""
+    candidates = np.zeros(index.shape, dtype=bool)
+    names = [[""] * index.shape[1] for _ in range(index.shape[0])]
+    for query, documents in enumerate(index.documents):
+        candidates[query, : len(documents)] = True
+        names[query][: len(documents)] = documents
+    return World(
+        np.full(index.shape, -1, dtype=np.int8) if relevance is None else relevance,
+        query_probs=counts / np.sum(counts),
+        candidates=candidates,
+        query_ids=list(index.queries),
+        doc_ids=names,
+        name=name,
+    )
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -149,10 +160,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
                 yield where, text.rstrip("\r\n")
 
 
-def _existing(given: Paths) -> list[Path]:
+def existing_files(given: Paths, argument: str = "path") -> list[Path]:
+    """Return one path or several as a list; there is at least one, and each must be a file."""
     paths = [Path(path) for path in ([given] if isinstance(given, (str, os.PathLike)) else given)]
     if not paths:
-        raise ValueError("path must name at least one file")
+        raise ValueError(f"{argument} must name at least one file")
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"{path}: no such file")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
+from ...common.runtime import warn_caller
 from ..log import ClickLog
 from ..world import World
-from .log_files import Index, LogFiles, Pages, Paths, numbered_lines
+from .log_files import Index, Pages, Paths, numbered_lines, read_logs
 
 
 @overload
 def read_pyclick(path: Paths) -> tuple[World, ClickLog]: ...
 @overload
 def read_pyclick(path: Mapping[str, Paths]) -> tuple[World, dict[str, ClickLog]]: ...
-def read_pyclick(
-    path: Paths | Mapping[str, Paths],
-) -> tuple[World, ClickLog | dict[str, ClickLog]]:
+def read_pyclick(path: Paths | Mapping[str, Paths]) -> tuple[World, ClickLog | dict[str, ClickLog]]:
     """Read a log with lines of pages ``query<TAB>d1,…,dK : c1 , c2`` that are split by ``;``.
 
     Parameters
@@ -64,17 +62,12 @@ def read_pyclick(
         for where, line in numbered_lines(file):
             dropped[file] += _read_line(line, where, index, pages)
 
-    files = LogFiles(path)
-    files.read(read_file)
+    world, logs = read_logs(path, read_file)
     for file, count in dropped.items():
         if count:
-            warnings.warn(
-                f"{file}: dropped {count} clicks on documents that their page does not show",
-                stacklevel=2,
-            )
-    world = files.world()
-    logs = files.logs(world)
-    return world, logs if isinstance(path, Mapping) else logs[""]
+            message = f"{file}: dropped {count} clicks on documents that their page does not show"
+            warn_caller(message, UserWarning)
+    return world, logs
 
 
 def _read_line(line: str, where: str, index: Index, pages: Pages) -> int:

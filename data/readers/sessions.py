@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,9 +10,18 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.runtime import warn_caller
 from ..log import ClickLog
 from ..world import World
-from .log_files import Index, LogFiles, Pages, PathLike, Paths, numbered_lines
+from .log_files import (
+    Index,
+    Pages,
+    PathLike,
+    Paths,
+    existing_files,
+    numbered_lines,
+    read_logs,
+)
 
 FIELDS = ("session", "query", "documents", "types", "clicks")
 SPAM, UNJUDGED, MAX_GRADE = -2, -1, 4
@@ -72,32 +80,28 @@ def read_sessions(
     of the log shows are left out. Reads about 5 MB of text a second; the world's names take 4
     bytes a character for each of Q × N places, N being the most documents of a query.
     """
-    files = LogFiles(path)
-    if labels is not None and not Path(labels).is_file():
-        raise FileNotFoundError(f"{labels}: no such file")
-    files.read(_read_file)
-    relevance = None if labels is None else _grades(Path(labels), files.index)
-    world = files.world(relevance)
-    logs = files.logs(world)
-    return world, logs if isinstance(path, Mapping) else logs[""]
+    if labels is None:
+        return read_logs(path, _read_file)
+    (graded,) = existing_files(labels)
+    return read_logs(path, _read_file, lambda index: _read_grades(graded, index))
 
 
 def _read_file(path: Path, index: Index, pages: Pages) -> None:
     for where, line in numbered_lines(path):
-        query, documents, clicks = _fields(line, where)
+        query, documents, clicks = _split_line(line, where)
         if not set(clicks) <= {"0", "1"}:
             raise ValueError(f"{where}: clicks must be 0 or 1")
         clicked = [slot for slot, click in enumerate(clicks) if click == "1"]
         pages.add(*index.page(query, documents), clicked)
 
 
-def _grades(path: Path, index: Index) -> NDArray[np.int8]:
+def _read_grades(path: Path, index: Index) -> NDArray[np.int8]:
     """Return the grades of the documents in ``index``, (Q, N); -1 where there is none."""
     votes: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
     for where, line in numbered_lines(path):
-        query, documents, grades = _fields(line, where, "grades")
+        query, documents, grades = _split_line(line, where, "grades")
         for document, text in zip(documents, grades, strict=True):
-            grade = _grade(text, where)
+            grade = _parse_grade(text, where)
             pair = index.find(query, document)
             if pair is not None and grade != UNJUDGED:
                 votes[pair][grade] += 1
@@ -106,17 +110,17 @@ def _grades(path: Path, index: Index) -> NDArray[np.int8]:
         relevance[pair] = max(grades_of_pair, key=lambda grade: (grades_of_pair[grade], grade))
     disagreeing = sum(len(grades_of_pair) > 1 for grades_of_pair in votes.values())
     if disagreeing:
-        warnings.warn(
+        warn_caller(
             f"{path}: lines disagree about the grades of {disagreeing} query-document pairs; the "
             "most frequent grade of each is taken",
-            stacklevel=3,
+            UserWarning,
         )
     if not votes:
-        warnings.warn(f"{path}: none of its graded documents is in the log", stacklevel=3)
+        warn_caller(f"{path}: none of its graded documents is in the log", UserWarning)
     return relevance
 
 
-def _grade(text: str, where: str) -> int:
+def _parse_grade(text: str, where: str) -> int:
     try:
         grade = int(text)
     except ValueError:
@@ -126,7 +130,7 @@ def _grade(text: str, where: str) -> int:
     return 0 if grade == SPAM else grade
 
 
-def _fields(line: str, where: str, last: str = "clicks") -> tuple[str, list[str], list[str]]:
+def _split_line(line: str, where: str, last: str = "clicks") -> tuple[str, list[str], list[str]]:
     """Return the query, the documents and the list in the last field of a line."""
     names = FIELDS if last == FIELDS[-1] else (*FIELDS, last)
     fields = line.split("\t")
@@ -138,7 +142,8 @@ def _fields(line: str, where: str, last: str = "clicks") -> tuple[str, list[str]
     if not query:
         raise ValueError(f"{where}: the query is empty")
     documents, *others = (
-        _items(text, f"{where}: {name}") for text, name in zip(fields[2:], names[2:], strict=True)
+        _split_list(text, f"{where}: {name}")
+        for text, name in zip(fields[2:], names[2:], strict=True)
     )
     for items, name in zip(others, names[3:], strict=True):
         if len(items) != len(documents):
@@ -146,7 +151,7 @@ def _fields(line: str, where: str, last: str = "clicks") -> tuple[str, list[str]
     return query, documents, others[-1]
 
 
-def _items(text: str, what: str) -> list[str]:
+def _split_list(text: str, what: str) -> list[str]:
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         raise ValueError(f"{what} is not a list in brackets")
