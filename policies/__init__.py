@@ -7,7 +7,7 @@ from .mixture import Mixture, epsilon_uniform
 from .optimise.max_reward import max_reward, top_down
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
-from .rankers.groups import feature_group
+from .rankers.cross_fitted import feature_group
 from .rankers.named import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
 from .rankers.pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
 from .slates.moments import SlateMoments, slate_marginals, slate_moments

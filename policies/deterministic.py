@@ -1,4 +1,4 @@
-"""Deterministic policies."""
+"""Deterministic policies: the same ranking for a query every time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ from .slates.moments import SlateMoments
 class Found:
     """How a search found rankings.
 
-    ``method`` of the search, ``exact`` if no ranking can be better, ``scored`` rankings in all,
-    ``values`` (Q,): the expected clicks that the model promises for each query (0 where it was
-    not searched).
+    Attributes
+    ----------
+    method : str
+    exact : bool
+        Whether no ranking can be better.
+    scored : int
+        How many rankings were scored.
+    values : (Q,)
+        The expected clicks that the model promises for each query; 0 where it was not searched.
     """
 
     method: str
@@ -47,8 +53,8 @@ class Ranker(Policy):
 
     deterministic = True
     rankings: Integers
-    found: Found | None = None  # how, where a search found them; it is not saved
-    _any_n_docs = False  # made without N: fits worlds with more candidates than it shows
+    found: Found | None = None  # of rankings that a search found; not saved
+    _any_n_docs = False  # made without N: fits worlds with more candidates
 
     def __init__(self, scores: ArrayLike, slots: int = 10, *, world: World | None = None) -> None:
         array = candidate_scores(scores, world)
@@ -97,7 +103,7 @@ class Ranker(Policy):
             super().check_world(world)
 
     def document_limit(self) -> int:
-        """Return where documents end that pages may show: nowhere, without N."""
+        """Return the bound of the documents that pages may show; without N there is none."""
         return int(np.iinfo(np.int64).max) if self._any_n_docs else self.shape[1]
 
     def state(self) -> dict[str, Any]:

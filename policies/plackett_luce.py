@@ -17,7 +17,7 @@ from .slates import draws
 from .slates.document_types import TypeTable, UniformTable
 from .slates.moments import SlateMoments
 
-_CHUNK = 8192  # pages whose probabilities are worked out at a time, so that they stay in cache
+_CHUNK = 8192  # pages per batch of log-probabilities, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
 
@@ -40,7 +40,7 @@ class PlackettLuce(Policy):
     one; its probability comes from the reverse cumulative sums of the sorted weights. Sums always
     run from the smallest remainder up and nothing is subtracted, so low temperatures lose no
     digits. When the weights of a query span more than ``exp(600)``, the same is done in logs.
-    Costs O(N log N) a page to draw and O(N + K) for a log-probability.
+    Costs O(N log N) per page to draw and O(N + K) for a log-probability.
     """
 
     def __init__(self, weights: ArrayLike, temperature: float = 1.0, slots: int = 10) -> None:
@@ -136,7 +136,7 @@ class PlackettLuce(Policy):
         rows = np.arange(len(query))
         left = np.zeros((len(query), self.shape[1] + 1))  # -1 lands in the last column
         left[:, :-1] = self._scaled.take(query, axis=0)
-        chosen = np.empty((self.slots, len(query)))  # 0 where a document is none, or one again
+        chosen = np.empty((self.slots, len(query)))  # 0 for non-candidates and repeats
         for slot, documents in enumerate(ranking.T):
             chosen[slot] = left[rows, documents]
             left[rows, documents] = 0.0
@@ -180,7 +180,7 @@ class PlackettLuce(Policy):
         """Return the exact moments of one query's pages; None where they would take too long.
 
         Documents of equal weight are of one type; the cost grows with the number of ways to draw
-        types (``draws.work``). Queries with the same weights share the work.
+        types (``draws.count_work``). Queries with the same weights share the work.
         """
         candidates = np.flatnonzero(self.weights[query] > 0)
         logs, labels, counts = np.unique(
@@ -191,7 +191,7 @@ class PlackettLuce(Policy):
         if len(logs) <= 1:
             return SlateMoments(types, _uniform_table(len(candidates), self.slots))
         ways = tuple(counts.tolist())
-        if draws.work(ways, min(self.slots, len(candidates))) > draws.MOST_WORK:
+        if draws.count_work(ways, min(self.slots, len(candidates))) > draws.MOST_WORK:
             return None
         return SlateMoments(types, _type_table(ways, tuple(logs.tolist()), self.slots))
 
@@ -240,8 +240,8 @@ def stochastic(
     """Return the papers' stochastic variant of ranking by ``scores``.
 
     Per query the scores (Q, N) are scaled to [0, 1] (all equal: 0), and 0.01 is added so that
-    every candidate can be shown. ``-inf`` = not a candidate; with ``world``, neither is what it
-    does not have as one, and the policy carries its fingerprint.
+    every candidate can be shown. ``-inf`` = not a candidate. With ``world`` only its candidates are
+    shown, and the policy carries its fingerprint.
     """
     array = candidate_scores(scores, world)
     candidates = array > -np.inf

@@ -26,8 +26,8 @@ class Product(Policy):
 
     Notes
     -----
-    The Cartesian products of the slates paper (Examples 1 and 4). Costs O(K log N) a page to draw
-    and O(K) for a log-probability.
+    The Cartesian products of the slates paper (Examples 1 and 4). Costs O(K log N) per page to
+    draw and O(K) for a log-probability.
     """
 
     def __init__(self, probs: ArrayLike) -> None:

@@ -116,8 +116,8 @@ def test_marginals_of_the_papers_hundred_documents_sum_to_one():
 
 def test_states_are_counted_without_making_them():
     counts = (1, 2, 4, 3)
-    numbers = draws.states_by_layer(counts, 6)
-    assert [len(layer.left) for layer in draws.layers(counts, 6)] == numbers
+    numbers = draws.count_states(counts, 6)
+    assert [len(layer.left) for layer in draws.list_layers(counts, 6)] == numbers
 
 
 # Monte Carlo

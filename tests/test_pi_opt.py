@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clickgym import data, evaluation, policies
-from clickgym.policies.rankers.boosting import boosted_regression, predicted
+from clickgym.policies.rankers.boosting import fit_regression
 
 pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
 FAST = {"n_estimators": 30, "num_leaves": 15, "learning_rate": 0.2, "min_child_samples": 5}
@@ -106,9 +106,9 @@ def test_averaging_samples_does_not_change_the_regression():
     means = np.bincount(single, noisy) / counts
     settings = {"n_estimators": 5, "num_leaves": 4, "min_child_samples": 1, "min_data_in_bin": 1,
                 "min_child_weight": 0.0}  # fmt: skip
-    one = boosted_regression(features[single], noisy, np.ones(len(single)), **settings)
-    two = boosted_regression(features, means, counts.astype(float), **settings)
-    np.testing.assert_allclose(predicted(one, features), predicted(two, features), atol=1e-6)
+    one = fit_regression(features[single], noisy, np.ones(len(single)), **settings)
+    two = fit_regression(features, means, counts.astype(float), **settings)
+    np.testing.assert_allclose(one.predict(features), two.predict(features), atol=1e-6)
 
 
 # Learning

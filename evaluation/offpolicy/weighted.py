@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...common import checks
 from ...common.runtime import warn_caller
-from ...policies.propensities import WrongLogging, differing, other_propensity
+from ...policies.propensities import WrongLogging, describe_difference, find_other_propensity
 from ...policies.slates.moments import SAMPLES
 from .importance import importance_weights, warn_without_overlap
 from .inputs import Inputs
@@ -33,9 +33,9 @@ def on_policy(inputs: Inputs) -> SlateEstimate:
 
 def _check_own_log(inputs: Inputs) -> None:
     """Warn where propensities say that the log is not the target's own."""
-    row = None if inputs.target is None else other_propensity(inputs.log, inputs.target)
+    row = None if inputs.target is None else find_other_propensity(inputs.log, inputs.target)
     if row is not None:
-        found = differing(inputs.log, inputs.need_target(), row, "the target")
+        found = describe_difference(inputs.log, inputs.need_target(), row, "the target")
         warn_caller(
             f"the log is not the target's own: {found}; this is the value of whoever made it",
             WrongLogging,

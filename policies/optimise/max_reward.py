@@ -81,7 +81,7 @@ def max_reward(
     elif method == "paper":
         search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), PAPER_ORDERS)
     else:
-        search.guided(restarts)
+        search.climb(restarts)
     return _make_policy(search, world, method)
 
 

@@ -1,4 +1,4 @@
-"""Searching for the best ranking of many queries at once."""
+"""Search for the best rankings of many queries at once."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ from ...common.typing import Floats, Integers
 from ...data import World
 
 _CHUNK = 8192  # rankings scored at a time
-_BUDGET = 50_000  # rankings a query that an enumeration may take, where scoring is cheap
+_BUDGET = 50_000  # rankings per query that an enumeration may score, where scoring is cheap
 _EXPENSIVE_BUDGET = 2_000
-_TOTAL = 500  # budgets: what all queries together may take
-_EXPENSIVE_MOVES = 48  # moves a query and round, where scoring is expensive
+_TOTAL = 500  # budgets that all queries together may use
+_EXPENSIVE_MOVES = 48  # moves per query and round, where scoring is expensive
 _SCREENED_MOVES = 8  # the same where a rough score chooses them
-_OTHER_MOVES = 24  # and any others, where that score is the default one
+_OTHER_MOVES = 24  # and random others, where that score is the default one
 _MOST_ROUNDS = 200
 
 Rows = Integers
-
-
-def permutations_of(n: int, k: int) -> int:
-    """Return the number of ordered choices of ``k`` out of ``n``."""
-    return math.perm(n, min(n, k))
 
 
 class Search:
@@ -50,8 +45,8 @@ class Search:
         self.values = self.score(self.queries, self.rankings[self.queries])
 
     def can_enumerate(self) -> bool:
-        """Whether scoring every ordered choice of every query can be paid."""
-        orders = permutations_of(self.longest, self.slots)
+        """Whether scoring every ordered choice of every query is affordable."""
+        orders = math.perm(self.longest, min(self.longest, self.slots))
         return orders <= self.budget and orders * len(self.queries) <= _TOTAL * self.budget
 
     def score(self, query: Rows, ranking: Integers, exact: bool = False) -> Floats:
@@ -74,7 +69,7 @@ class Search:
             self.values = np.maximum(self.values, before)
 
     def _keep_best(self, place: Rows, ranking: Integers, value: Floats) -> Rows:
-        """Take over the best ranking offered to each query; return the places that improved.
+        """Keep the best ranking offered to each query; return the places that improved.
 
         ``place`` (n,) indexes ``queries``; several rows may offer to the same one.
         """
@@ -115,7 +110,7 @@ class Search:
                 self._keep_best(np.full(orders, place), pages, values)
                 advance(1)
 
-    def guided(self, restarts: int | None) -> None:
+    def climb(self, restarts: int | None) -> None:
         """Improve by swaps, insertions and exchanges until nothing helps; disturb and repeat."""
         number = restarts if restarts is not None else (0 if self.expensive else 4)
         self._climb(np.arange(len(self.queries)))
@@ -140,11 +135,11 @@ class Search:
         for _ in range(_MOST_ROUNDS):
             if not len(active):
                 return
-            group = max(_CHUNK * 64 // self._moves_a_query(), 1)
+            group = max(_CHUNK * 64 // self._moves_per_query(), 1)
             parts = np.split(active, range(group, len(active), group))
             active = np.concatenate([self._round(part) for part in parts])
 
-    def _moves_a_query(self) -> int:
+    def _moves_per_query(self) -> int:
         unused = max(self.world.n_docs - self.slots, 0)
         return max(self.slots * (3 * (self.slots - 1) // 2 + unused), 1)
 

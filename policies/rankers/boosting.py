@@ -1,77 +1,52 @@
-"""LightGBM's learners with one set of settings, and cross-fitted LambdaMART."""
+"""LightGBM's regression and ranker, deterministic by seed and on one core."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ...common import checks
+from ...common.runtime import import_extra
 from ...common.typing import Booleans, Floats
 from ...data import World
-from .folds import cross_fitted
+
+# The settings of all learners of pages, chosen on one fold of the embedded world
+# (docs/off_policy_study.md); the paper has 1,000 trees of up to 70 leaves.
+TREES: dict[str, Any] = {
+    "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.05, "min_child_samples": 100,
+}  # fmt: skip
 
 
-def _lightgbm() -> Any:
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ImportError("boosted trees need pip install 'clickgym[rankers]'") from error
-    return lightgbm
+def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``TREES`` updated with ``given``; a name that LightGBM does not know is an error."""
+    known = sorted(set(_lightgbm().LGBMRegressor().get_params()) - {"random_state", "n_jobs"})
+    for name in given:
+        if name not in known:
+            raise TypeError(f"LGBMRegressor has no argument {name!r}; it takes {', '.join(known)}")
+    return TREES | given
 
 
-def known_settings() -> list[str]:
-    """Return the arguments of LightGBM's ``LGBMRegressor``, but for those that are set here."""
-    return sorted(set(_lightgbm().LGBMRegressor().get_params()) - {"random_state", "n_jobs"})
-
-
-def _settings(seed: int) -> dict[str, Any]:
-    return {"random_state": seed, "num_threads": 1, "verbose": -1, "deterministic": True}
-
-
-def boosted_regression(
-    features: NDArray[np.float32],
-    targets: Floats,
-    weights: Floats,
-    **settings: Any,
+def fit_regression(
+    features: NDArray[np.float32], targets: Floats, weights: Floats, seed: int = 0, **settings: Any
 ) -> Any:
     """Return regression trees fitted by weighted squared loss; ``settings`` are LightGBM's."""
-    seed = settings.pop("seed", 0)
-    model = _lightgbm().LGBMRegressor(**_settings(seed), **settings)
+    model = _lightgbm().LGBMRegressor(**_fixed_settings(seed), **settings)
     return model.fit(features, targets, sample_weight=weights)
 
 
-def boosted_ranker(world: World, train: Booleans, **settings: Any) -> Any:
+def fit_ranker(world: World, train: Booleans, seed: int = 0, **settings: Any) -> Any:
     """Return LambdaMART fitted to the graded documents ``train`` (Q, N) of ``world``."""
     assert world.features is not None
-    seed = settings.pop("seed", 0)
     groups = train.sum(axis=1)
-    model = _lightgbm().LGBMRanker(
-        label_gain=[2.0**grade - 1.0 for grade in range(world.max_grade + 1)],
-        **_settings(seed), **settings,
-    )  # fmt: skip
+    gains = [2.0**grade - 1.0 for grade in range(world.max_grade + 1)]
+    model = _lightgbm().LGBMRanker(label_gain=gains, **_fixed_settings(seed), **settings)
     return model.fit(world.features[train], world.relevance[train], group=groups[groups > 0])
 
 
-def predicted(model: Any, features: ArrayLike) -> Floats:
-    """Return a model's predictions, (n,)."""
-    return np.asarray(model.predict(features), dtype=np.float64)
+def _fixed_settings(seed: int) -> dict[str, Any]:
+    return {"random_state": seed, "num_threads": 1, "verbose": -1, "deterministic": True}
 
 
-def lambdamart_scores(world: World, seed: int = 0, folds: int = 2, trees: int = 100) -> Floats:
-    """Return scores (Q, N) of LightGBM's ranker, none from a model that saw the query.
-
-    Queries are dealt into ``folds`` at random; each fold is scored by a model trained on the
-    others. Deterministic by seed. Costs ``folds`` fits on (folds - 1) / folds of the documents.
-    """
-    trees = checks.positive_integer(trees, "trees")
-    if world.features is None:
-        raise ValueError("LambdaMART needs a world with features")
-
-    def scores(train: Booleans, out: Booleans) -> Floats:
-        assert world.features is not None
-        model = boosted_ranker(world, train, seed=seed, n_estimators=trees)
-        return predicted(model, world.features[out])
-
-    return cross_fitted(world, scores, seed, folds)
+def _lightgbm() -> Any:
+    return import_extra("lightgbm", "rankers", "boosted trees need")

@@ -1,4 +1,4 @@
-"""The papers' rankers: scores of all candidates, deterministic and stochastic policies of them."""
+"""The papers' rankers by name: their scores, and the deterministic and stochastic policies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ...data import World
 from ..base import Policy, candidate_scores
 from ..deterministic import Ranker
 from ..plackett_luce import PlackettLuce, Uniform, stochastic
-from .boosting import lambdamart_scores
-from .groups import GROUPS, KINDS, group_scores
+from .cross_fitted import GROUPS, KINDS, group_scores, lambdamart_scores
 
 BM25_FEATURE = 110  # of MSLR, counted from 1
 
@@ -41,22 +40,14 @@ def ranker_scores(name: str, world: World, seed: int = 0, **settings: Any) -> Fl
     (``noise_sd``), "oracle" (the true gain), "reversed" (minus the true gain), and the slates
     paper's "tree-title", "tree-body", "lasso-title" and "lasso-body" (``folds``).
     """
-    makers: dict[str, Callable[..., Floats]] = {
-        "BM25": _bm25, "LambdaMART": lambdamart_scores, "epsilon-oracle": epsilon_oracle_scores,
-        "oracle": _oracle, "reversed": _reversed,
-        **{
-            name: partial(group_scores, kind=kind, group=group)
-            for name, (kind, group) in _OF_GROUPS.items()
-        },
-    }  # fmt: skip
-    checks.choice(name, tuple(makers), "name")
-    return candidate_scores(makers[name](world, seed, **settings), world)
+    checks.choice(name, tuple(_SCORES), "name")
+    return candidate_scores(_SCORES[name](world, seed, **settings), world)
 
 
 def named_ranker(
     name: str, world: World, slots: int = 10, seed: int = 0, **settings: Any
 ) -> Policy:
-    """Return the deterministic policy ``name`` ("random" is uniform, so never deterministic)."""
+    """Return the deterministic policy ``name``; "random" is uniform instead."""
     if name == "random":
         return Uniform(world, slots)
     return Ranker(ranker_scores(name, world, seed, **settings), slots, world=world)
@@ -87,7 +78,7 @@ def p_alpha(
     ``2 ** (-alpha * floor(log2(rank)))``, where the document with the highest score has rank 1
     and ties are ordered by index. ``alpha`` 0 is uniform; larger ones come closer to the order
     itself. There are few distinct weights (7 for 100 documents), which keeps its marginals exact.
-    ``-inf`` = not a candidate, nor is what ``world`` does not have as one.
+    ``-inf`` = not a candidate, nor is any document that is none in ``world``.
     """
     array = candidate_scores(scores, world)
     alpha = float(checks.finite(alpha, "alpha", 0))
@@ -103,7 +94,7 @@ def p_alpha(
 
 
 def epsilon_oracle_scores(world: World, seed: int = 0, noise_sd: float = 0.1) -> Floats:
-    """Return the true gain plus noise drawn once for every pair, clipped to [0, 1], (Q, N).
+    """Return the true gain plus noise drawn once per document, clipped to [0, 1], (Q, N).
 
     The paper says variance 0.15, its released code has a standard deviation of 0.1. On full lists
     the first is hardly better than BM25, so only the second is "near-optimal": the default.
@@ -115,16 +106,29 @@ def epsilon_oracle_scores(world: World, seed: int = 0, noise_sd: float = 0.1) ->
     return np.clip(world.gain + noise, 0.0, 1.0)
 
 
-def _bm25(world: World, seed: int, feature: int = BM25_FEATURE) -> Floats:
+def _bm25_scores(world: World, seed: int, feature: int = BM25_FEATURE) -> Floats:
     feature = checks.positive_integer(feature, "feature")
     if world.features is None or world.features.shape[2] < feature:
         raise ValueError(f"BM25 is feature {feature}, which this world does not have")
     return world.features[:, :, feature - 1].astype(np.float64)
 
 
-def _oracle(world: World, seed: int) -> Floats:
+def _oracle_scores(world: World, seed: int) -> Floats:
     return world.gain
 
 
-def _reversed(world: World, seed: int) -> Floats:
+def _reversed_scores(world: World, seed: int) -> Floats:
     return -world.gain
+
+
+_SCORES: dict[str, Callable[..., Floats]] = {
+    "BM25": _bm25_scores,
+    "LambdaMART": lambdamart_scores,
+    "epsilon-oracle": epsilon_oracle_scores,
+    "oracle": _oracle_scores,
+    "reversed": _reversed_scores,
+    **{
+        name: partial(group_scores, kind=kind, group=group)
+        for name, (kind, group) in _OF_GROUPS.items()
+    },
+}

@@ -10,32 +10,43 @@ from numpy.typing import ArrayLike, NDArray
 from ...common import checks
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
-from ..base import Policy, candidate_scores
+from ..base import Policy
 from ..deterministic import Ranker
 from ..propensities import check_logging
 from ..slates.pseudoinverse import slate_pseudoinverse
-from .boosting import boosted_ranker, boosted_regression, known_settings, predicted
+from .boosting import fit_ranker, fit_regression, tree_settings
 
-# LightGBM's settings of all learners here, chosen on one fold of the embedded world
-# (docs/off_policy_study.md); the paper has 1,000 trees of up to 70 leaves.
-TREES: dict[str, Any] = {
-    "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.05, "min_child_samples": 100,
-}  # fmt: skip
 _ROWS = 1 << 18  # rows of slot-action features made at once to predict
 
 
 class _Learner:
-    """Boosted trees that learned to rank pages of so many slots."""
+    """Boosted trees that learned to rank pages of ``slots`` slots.
+
+    Attributes
+    ----------
+    model
+        LightGBM's; ``n_own`` features after the world's are its own.
+    slots : int
+    """
+
+    n_own = 0
 
     def __init__(self, model: Any, slots: int) -> None:
         self.model, self.slots = model, slots
+
+    def candidate_features(self, world: World) -> NDArray[np.float32]:
+        """Return the features of all candidates, if the world has as many as were learned."""
+        features, learned = _need_features(world), int(self.model.n_features_in_) - self.n_own
+        if features.shape[2] != learned:
+            raise ValueError(f"this world has {features.shape[2]} features, {learned} were learned")
+        return features[world.candidates]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.slots} slots, {self.model!r})"
 
 
 class SlateLearner(_Learner):
-    """What ``fit_pi_opt`` learned: a score for each document in each slot, from its features.
+    """The result of ``fit_pi_opt``: a score for each document in each slot, from its features.
 
     Attributes
     ----------
@@ -44,17 +55,19 @@ class SlateLearner(_Learner):
     slots : int
     """
 
+    n_own = 1
+
     def scores(self, world: World) -> Floats:
         """Return the scores of slot-action pairs, (Q, K, N); -inf = not a candidate."""
-        features = _known_features(self.model, world, 1)[world.candidates]
-        found = np.full((self.slots, len(features)), -np.inf)
+        features = self.candidate_features(world)
+        scores = np.full((world.n_queries, self.slots, world.n_docs), -np.inf)
+        found = np.empty(len(features))
         for slot in range(self.slots):
             for start in range(0, len(features), _ROWS):
                 part = slice(start, start + _ROWS)
-                found[slot, part] = predicted(self.model, _with_slot(features[part], slot))
-        scores = np.full((self.slots, *world.candidates.shape), -np.inf)
-        scores[:, world.candidates] = found
-        return np.ascontiguousarray(scores.swapaxes(0, 1))
+                found[part] = self.model.predict(_append_slot(features[part], slot))
+            scores[:, slot][world.candidates] = found
+        return scores
 
     def policy(self, world: World) -> Ranker:
         """Return the deterministic policy of the slates that these scores build greedily."""
@@ -68,10 +81,9 @@ class DocumentLearner(_Learner):
 
     def scores(self, world: World) -> Floats:
         """Return the scores of documents, (Q, N); -inf = not a candidate."""
-        scores = np.zeros(world.candidates.shape)
-        features = _known_features(self.model, world, 0)[world.candidates]
-        scores[world.candidates] = predicted(self.model, features)
-        return candidate_scores(scores, world)
+        scores = np.full(world.candidates.shape, -np.inf)
+        scores[world.candidates] = self.model.predict(self.candidate_features(world))
+        return scores
 
     def policy(self, world: World) -> Ranker:
         """Return the deterministic policy that ranks by score."""
@@ -81,7 +93,7 @@ class DocumentLearner(_Learner):
 def fit_pi_opt(
     log: ClickLog, rewards: ArrayLike, logging: Policy, world: World, seed: int = 0, **trees: Any
 ) -> SlateLearner:
-    """Learn a ranking policy from slates and their rewards alone (section 4.2).
+    """Learn a ranking policy from slates and their rewards alone (PI-OPT, section 4.2).
 
     Every sample's reward becomes imputed rewards of all slot-action pairs of its query,
     ``Γ† 1_s r``; gradient-boosted trees predict them from the document's features and the slot.
@@ -97,7 +109,7 @@ def fit_pi_opt(
         With features. Unjudged documents will do: grades are not used.
     seed : int
     trees
-        Arguments of LightGBM's ``LGBMRegressor`` that differ from ``TREES``.
+        Arguments of LightGBM's ``LGBMRegressor`` that differ from ``boosting.TREES``.
 
     Notes
     -----
@@ -112,56 +124,51 @@ def fit_pi_opt(
     logging.check_world(world)
     if logging.slots != log.slots:
         raise ValueError(f"logging shows {logging.slots} slots, the log has {log.slots}")
-    features = _features(world)
+    _need_features(world)
     settings = tree_settings(trees)
     if not log.impressions > 0:
         raise ValueError("log has no impressions to learn from")
     check_logging(log, logging)
+    rows = _impute_rewards(log, rewards, logging, world)
+    return SlateLearner(fit_regression(*rows, seed, **settings), logging.slots)
+
+
+def _impute_rewards(
+    log: ClickLog, rewards: Floats, logging: Policy, world: World
+) -> tuple[NDArray[np.float32], Floats, Floats]:
+    """Return the features, imputed rewards and impressions of all slot-action pairs."""
+    features = _need_features(world)
     count = np.ones(len(log)) if log.weight is None else log.weight
     counted = np.flatnonzero(count > 0)
     order = counted[np.argsort(log.query[counted], kind="stable")]
     asked, starts = np.unique(log.query[order], return_index=True)
-    rows: list[NDArray[np.float32]] = []
-    targets: list[Floats] = []
-    weights: list[Floats] = []
+    pairs = []
     for query, samples in zip(asked.tolist(), np.split(order, starts[1:]), strict=True):
         inverse = slate_pseudoinverse(logging, query)
         imputed = inverse.imputed(log.ranking[samples], rewards[samples], count[samples])
-        shown = world.candidates[query]
-        for slot in range(min(logging.slots, int(shown.sum()))):
-            rows.append(_with_slot(features[query, shown], slot))
-            targets.append(imputed[slot, shown])
-            weights.append(np.full(int(shown.sum()), count[samples].sum()))
-    model = boosted_regression(
-        np.concatenate(rows), np.concatenate(targets), np.concatenate(weights), **settings,
-        seed=seed,
-    )  # fmt: skip
-    return SlateLearner(model, logging.slots)
+        shown = np.flatnonzero(world.candidates[query])
+        impressions = np.full(len(shown), count[samples].sum())
+        for slot in range(min(logging.slots, len(shown))):
+            own = _append_slot(features[query, shown], slot)
+            pairs.append((own, imputed[slot, shown], impressions))
+    rows, targets, weights = zip(*pairs, strict=True)
+    return np.concatenate(rows), np.concatenate(targets), np.concatenate(weights)
 
 
 def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn the graded documents' gains, ``world.gain``, by the same regression (SUP)."""
     settings = tree_settings(trees)
     judged = world.candidates & (world.relevance >= 0)
-    features, gains = _features(world)[judged], world.gain[judged]
-    model = boosted_regression(features, gains, np.ones(len(gains)), **settings, seed=seed)
+    features, gains = _need_features(world)[judged], world.gain[judged]
+    model = fit_regression(features, gains, np.ones(len(gains)), seed, **settings)
     return DocumentLearner(model, slots)
 
 
 def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
-    _features(world)
+    _need_features(world)
     judged = world.candidates & (world.relevance >= 0)
-    return DocumentLearner(boosted_ranker(world, judged, **tree_settings(trees), seed=seed), slots)
-
-
-def tree_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``TREES`` with what was ``given`` in their place; an unknown name is an error."""
-    known = known_settings()
-    for name in given:
-        if name not in known:
-            raise TypeError(f"LGBMRegressor has no argument {name!r}; it takes {', '.join(known)}")
-    return TREES | given
+    return DocumentLearner(fit_ranker(world, judged, seed, **tree_settings(trees)), slots)
 
 
 def greedy_slates(scores: ArrayLike) -> Integers:
@@ -190,20 +197,12 @@ def greedy_slates(scores: ArrayLike) -> Integers:
     return slates
 
 
-def _features(world: World) -> NDArray[np.float32]:
+def _need_features(world: World) -> NDArray[np.float32]:
     if world.features is None:
         raise ValueError("learning to rank needs a world with features")
     return world.features
 
 
-def _known_features(model: Any, world: World, more: int) -> NDArray[np.float32]:
-    """Return the world's features, if there are as many as were learned, ``more`` of ours aside."""
-    features, learned = _features(world), int(model.n_features_in_) - more
-    if features.shape[2] != learned:
-        raise ValueError(f"this world has {features.shape[2]} features, {learned} were learned")
-    return features
-
-
-def _with_slot(features: NDArray[np.float32], slot: int) -> NDArray[np.float32]:
+def _append_slot(features: NDArray[np.float32], slot: int) -> NDArray[np.float32]:
     column = np.full((len(features), 1), slot, dtype=np.float32)
     return np.concatenate([features, column], axis=1)

@@ -1,4 +1,4 @@
-"""Pseudoinverses of symmetric matrices whose entries are of very different sizes."""
+"""Moments of types of documents, those that a policy treats alike, and the inverses of Γ."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from ...common.typing import Floats, Integers
 
 TOLERANCE = 1e-12  # an eigenvalue below this share of the largest is taken for 0
-RARE = 1e-12  # what is shown less often than this is taken for never shown
+RARE = 1e-12  # documents shown less often than this count as never shown
 
 
-class Block(NamedTuple):
-    """A symmetric matrix, for what PI needs of it.
+class Inverse(NamedTuple):
+    """What the pseudoinverse estimator needs of a symmetric matrix.
 
     Attributes
     ----------
@@ -23,9 +23,9 @@ class Block(NamedTuple):
     projector : (S, S)
         The orthogonal projector onto its range.
     solver : (S, S)
-        Times a vector v it is a solution of "matrix times x is the projected v", though not the
-        shortest, which ``inverse`` gives. What is rare has large entries in x; in the shortest
-        solution they spread to all others, where they cancel in exact numbers only.
+        Times a vector v it solves "matrix times x is the projection of v". ``inverse`` gives the
+        shortest solution, in which the large entries of rare documents spread to all others and
+        cancel in exact arithmetic only; here they stay where they are.
     """
 
     inverse: Floats
@@ -33,11 +33,11 @@ class Block(NamedTuple):
     solver: Floats
 
 
-def block(matrix: Floats) -> Block:
+def invert(matrix: Floats) -> Inverse:
     """Return the pseudoinverse of a positive semidefinite ``matrix`` (S, S) of probabilities.
 
-    The matrix is scaled to a unit diagonal first, so that what is shown with probability 1e-6 is
-    not taken for rounding. The inverse of the scaled matrix, scaled back, is a generalised inverse
+    The matrix is scaled to a unit diagonal first, so that a probability of 1e-6 is not taken for
+    a rounding error. The inverse of the scaled matrix, scaled back, is a generalised inverse
     G, and the projector onto the range on both sides of G makes it Moore and Penrose's. Rows whose
     diagonal is below ``RARE`` are taken for zeros.
     """
@@ -54,7 +54,7 @@ def block(matrix: Floats) -> Block:
         inverse[np.ix_(some, some)] = onto @ general @ onto
         projector[np.ix_(some, some)] = onto
         solver[np.ix_(some, some)] = general @ onto
-    return Block(inverse, projector, solver)
+    return Inverse(inverse, projector, solver)
 
 
 class TypeTable:
@@ -91,17 +91,19 @@ class TypeTable:
         return self._joint
 
     @cached_property
-    def between(self) -> Block:
+    def between(self) -> Inverse:
         """What Γ does to the means of the types, times the roots of their counts, (K T, K T)."""
         size = self.slot.size
         root = np.sqrt(self.counts)
-        return block((self.joint / (root[:, None, None] * root)).reshape(size, size))
+        return invert((self.joint / (root[:, None, None] * root)).reshape(size, size))
 
     @cached_property
-    def within(self) -> list[Block | None]:
+    def within(self) -> list[Inverse | None]:
         """What Γ does to differences within each type, (K, K); None for a single document."""
         return [
-            _within(self.slot[:, t], self.joint[:, t, :, t], int(count)) if count > 1 else None
+            _invert_within(self.slot[:, t], self.joint[:, t, :, t], int(count))
+            if count > 1
+            else None
             for t, count in enumerate(self.counts)
         ]
 
@@ -118,10 +120,10 @@ class TypeTable:
         return (means.reshape(*means.shape[:-2], -1) @ matrix.T).reshape(means.shape)
 
 
-def _within(slot: Floats, joint: Floats, count: int) -> Block:
+def _invert_within(slot: Floats, joint: Floats, count: int) -> Inverse:
     matrix = -joint / (count * (count - 1))
     np.fill_diagonal(matrix, slot / count)
-    return block(matrix)
+    return invert(matrix)
 
 
 class UniformTable(TypeTable):
@@ -137,13 +139,13 @@ class UniformTable(TypeTable):
         super().__init__(np.array([count]), filled[:, None], joint)
 
     @cached_property
-    def between(self) -> Block:
+    def between(self) -> Inverse:
         """In closed form, (K, K)."""
         ones, filled = self.joint[:, 0, :, 0], self.slot.sum()
-        return _closed(ones * self.counts[0] / filled**2, ones / filled)
+        return _closed_form(ones * self.counts[0] / filled**2, ones / filled)
 
     @cached_property
-    def within(self) -> list[Block | None]:
+    def within(self) -> list[Inverse | None]:
         """In closed form, (K, K)."""
         count = int(self.counts[0])
         if count == 1:
@@ -152,12 +154,12 @@ class UniformTable(TypeTable):
         filled = int(self.slot.sum())
         if filled == count:  # whole lists: every document's slots sum to 1, which nothing varies
             projector = identity - ones / filled
-            return [_closed((count - 1) * projector, projector)]
-        return [_closed((count - 1) * (identity + ones / (count - filled)), identity)]
+            return [_closed_form((count - 1) * projector, projector)]
+        return [_closed_form((count - 1) * (identity + ones / (count - filled)), identity)]
 
 
-def _closed(inverse: Floats, projector: Floats) -> Block:
-    return Block(inverse, projector, inverse)
+def _closed_form(inverse: Floats, projector: Floats) -> Inverse:
+    return Inverse(inverse, projector, inverse)
 
 
 class ProductTable(TypeTable):
@@ -193,17 +195,17 @@ class ProductTable(TypeTable):
         return bool((self._some.sum(axis=0) > 1).any())
 
     def apply_between(self, kind: str, means: Floats) -> Floats:
-        """Return what the block's matrix ``kind`` does to ``means``, (..., K, N)."""
-        inside = self._projected(means)
+        """Return the matrix named by ``kind`` times ``means``, (..., K, N)."""
+        inside = self._project(means)
         if kind == "projector":
             return inside
         filled = max(int((self._sizes > 0).sum()), 1)
         result = np.divide(inside, self.slot, out=np.zeros_like(inside), where=self._some)
         total = inside.sum(axis=(-2, -1), keepdims=True)
         result -= np.where(self._some, (filled - 1) / filled**2 * total, 0.0)
-        return result if kind == "solver" else self._projected(result)
+        return result if kind == "solver" else self._project(result)
 
-    def _projected(self, means: Floats) -> Floats:
+    def _project(self, means: Floats) -> Floats:
         inside = np.where(self._some, means, 0.0)
         sizes = np.maximum(self._sizes, 1)[:, None]
         centre = inside.sum(axis=-1, keepdims=True) / sizes

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from ...common.typing import Floats, Integers
 
-MOST_WORK = 500_000_000  # multiplications, about a second; beyond it marginals are sampled
+MOST_WORK = 500_000_000  # multiplications, about a second; marginals that need more are sampled
 
 
 class Layer(NamedTuple):
@@ -34,7 +34,7 @@ class Layer(NamedTuple):
     n_following: int
 
 
-def states_by_layer(counts: tuple[int, ...], slots: int) -> list[int]:
+def count_states(counts: tuple[int, ...], slots: int) -> list[int]:
     """Return how many states there are after 0, 1, ... ``slots - 1`` draws."""
     numbers = [1] + [0] * (slots - 1)
     for count in counts:
@@ -42,29 +42,29 @@ def states_by_layer(counts: tuple[int, ...], slots: int) -> list[int]:
     return numbers
 
 
-def work(counts: tuple[int, ...], slots: int) -> int:
+def count_work(counts: tuple[int, ...], slots: int) -> int:
     """Return about how many multiplications ``draw_moments`` takes."""
-    numbers = states_by_layer(counts, slots)
+    numbers = count_states(counts, slots)
     return sum(number * drawn for drawn, number in enumerate(numbers, 1)) * len(counts) ** 2
 
 
 @lru_cache(maxsize=4)
-def layers(counts: tuple[int, ...], slots: int) -> tuple[Layer, ...]:
-    """Return the states of every layer. They depend on the counts alone, so queries share them."""
-    numbers = states_by_layer(counts, slots)
+def list_layers(counts: tuple[int, ...], slots: int) -> tuple[Layer, ...]:
+    """Return the states of every layer, which queries with the same counts share."""
+    numbers = count_states(counts, slots)
     left = np.array([counts], dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
     result = []
     for number in numbers[1:]:
         state, drawn = np.nonzero(left)
-        following, first = _merge(left, state, drawn, number)
+        following, first = _merge_states(left, state, drawn, number)
         result.append(Layer(left, state, drawn, following, number))
         left = left[state[first]]
         left[np.arange(number), drawn[first]] -= 1
     return (*result, Layer(left, none, none, none, 0))
 
 
-def _merge(
+def _merge_states(
     left: Integers, state: Integers, drawn: Integers, number: int
 ) -> tuple[Integers, Integers]:
     """Return each draw's state of the next layer (E,), and a draw that leads to each (number,).
@@ -105,8 +105,8 @@ def draw_moments(
 
     Notes
     -----
-    Forwards only. Beside the probability of each state, one number a state is carried along for
-    each earlier (draw, type): the probability of the state and of that draw. The weight that is
+    One pass forwards. Besides its probability, each state carries one number for each earlier
+    (draw, type): the probability of the state together with that draw. The weight that is
     left in a state is a sum over what is left, never a difference, and is scaled state by state,
     so steep weights lose no digits.
     """
@@ -115,7 +115,7 @@ def draw_moments(
     joint = np.zeros((slots, n_types, slots, n_types))
     reached = np.ones(1)
     earlier = np.zeros((1, 0))  # (S, j * T)
-    for j, layer in enumerate(layers(counts, slots)):
+    for j, layer in enumerate(list_layers(counts, slots)):
         chance = _next_type(layer.left, np.array(logs))
         slot[j] = reached @ chance
         joint[j, :, j, :] = np.diag(slot[j])

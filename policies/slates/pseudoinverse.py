@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class SlatePseudoinverse:
-    """Γ† of one query: multiplies, without an (K N, K N) matrix.
+    """Γ† of one query, multiplied without a (K N, K N) matrix.
 
     Attributes
     ----------
     moments : SlateMoments
-        What it was made from; ``moments.exact`` says whether anything was sampled.
+        The moments that Γ consists of; ``moments.exact`` says whether they were sampled.
 
     Notes
     -----
-    Costs O((K T)² + K² N) a vector with T types of documents, and O(K N) for product policies.
+    Costs O((K T)² + K² N) per vector with T types of documents, and O(K N) for product policies.
     """
 
     def __init__(self, moments: SlateMoments) -> None:
@@ -54,9 +54,9 @@ class SlatePseudoinverse:
         return self._apply("solver", vectors)
 
     def projected(self, vectors: ArrayLike) -> Floats:
-        """Return what of ``vectors``, (..., K, N), is in the range of Γ.
+        """Return the projection of ``vectors``, (..., K, N), onto the range of Γ.
 
-        A target policy whose marginals change here shows what the logging policy does not.
+        A target policy whose marginals this changes shows pages that logging does not cover.
         """
         return self._apply("projector", vectors)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ... import evaluation, policies
 from ...common import checks
 from ...evaluation import Metric, ResultTable
-from ...policies.rankers.folds import query_folds
+from ...policies.rankers.cross_fitted import deal_queries
 from ..engine.grid import Result, require_results, run_grid
 from ..setting import WorldSetting, check_jobs, world_of
 from .slate_cells import METRICS, draw_slates
@@ -42,7 +42,7 @@ class LearnCell:
 def learn_cell(cell: LearnCell) -> Result:
     """Learn, and return the mean nDCG and ERR of the test fold's queries."""
     world = world_of(cell.world)
-    fold = query_folds(world, FOLDS, 0)
+    fold = deal_queries(world, FOLDS, 0)
     train, test = (
         world_of_queries(world, np.flatnonzero(rows))
         for rows in (fold != cell.fold, fold == cell.fold)
@@ -89,7 +89,7 @@ def learning_study(
     checks.positive_integer(trees, "trees")
     checks.positive_integer(slots, "slots")
     check_jobs(jobs)
-    query_folds(world_of(world), FOLDS, 0)
+    deal_queries(world_of(world), FOLDS, 0)
     cells = [
         LearnCell(learner, metric, fold, slots, samples, trees, world)
         for learner in ("PI-OPT", "LambdaMART", "SUP", "random")  # the longest first
