@@ -149,6 +149,11 @@ class ClickLog:
         """Number of impressions: the rows, or the sum of their weights."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How many impressions each row stands for, (n,): ``weight``, or ones without it."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
     def check_world(self, world: World) -> None:
         """Raise unless this log belongs to ``world`` and shows only documents that it has."""
         world.check_fingerprint(self.fingerprint, "the log")

@@ -15,7 +15,7 @@ from ..clickmodels import ClickModel, true_user
 from ..common import checks
 from ..common.random import AliasTable
 from ..data import World, embedded_world
-from ..evaluation.metrics.ndcg import discount, ideal_dcg
+from ..evaluation.metrics.graded import discount, ideal_dcg
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
 REWARDS = ("clicks", "expected_clicks", "ndcg")

@@ -4,11 +4,14 @@ from ..policies import slate_marginals
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_interval
-from .metrics.ndcg import ndcg
-from .metrics.normalised import normalised_perplexity
-from .metrics.outcomes import ImpossibleOutcome
-from .metrics.perplexity import Perplexity, log_likelihood, perplexity
-from .metrics.recall import recall
+from .metrics.graded import ndcg, recall
+from .metrics.perplexity import (
+    ImpossibleOutcome,
+    Perplexity,
+    log_likelihood,
+    normalised_perplexity,
+    perplexity,
+)
 from .offpolicy import (
     NoOverlap,
     PseudoinverseWeights,

@@ -11,7 +11,7 @@ from scipy import stats
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import bootstrap, perplexity_interval
-from clickgym.evaluation.metrics.bootstrap import resampled
+from clickgym.evaluation.metrics.bootstrap import resample_counts
 
 MODELS = random_models()
 WORLDS = {"full": small_world(), "short": small_world(short=True)}
@@ -123,12 +123,12 @@ def test_an_impossible_page_is_infinite_in_the_resamples_that_have_it():
 
 def test_resamples_have_as_many_impressions_as_the_log():
     log = random_log(WORLDS["full"], MODELS["UBM"], weighted=True)
-    for counts in resampled(log, 5, 0):
+    for counts in resample_counts(log, 5, 0):
         assert counts.sum() == log.impressions
         assert (counts[log.weight == 0] == 0).all()
 
 
-def test_any_statistic_can_be_resampled(log):
+def test_any_statistic_can_be_resample_counts(log):
     def clicks(part):
         weight = np.ones(len(part)) if part.weight is None else part.weight
         return float(weight @ part.clicks.sum(axis=1) / part.impressions)

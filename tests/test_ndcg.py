@@ -13,7 +13,7 @@ from clickgym import clickmodels
 from clickgym.clickmodels import ClickModel, NotCapable
 from clickgym.data import World
 from clickgym.evaluation import ndcg
-from clickgym.evaluation.metrics.ndcg import dcg, discount, ideal_dcg
+from clickgym.evaluation.metrics.graded import dcg, discount, ideal_dcg
 
 
 def random_world(seed=0, n_queries=30, n_docs=12):

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
-from clickgym.evaluation.metrics import outcomes
+from clickgym.evaluation.metrics import perplexity as outcomes
 
 MODELS = random_models()
 WORLDS = {"full": small_world(), "short": small_world(short=True)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...clickmodels import ClickModel
+from ...common.typing import Booleans, Floats
 from ...data import ClickLog
-from .outcomes import predictions, weights
+from .perplexity import predictions
 
 
 class Auroc(NamedTuple):
@@ -24,7 +24,7 @@ class Auroc(NamedTuple):
     """
 
     full: float
-    per_rank: NDArray[np.float64]
+    per_rank: Floats
 
 
 def auroc(model: ClickModel, log: ClickLog, conditional: bool = True) -> Auroc:
@@ -40,11 +40,9 @@ def auroc(model: ClickModel, log: ClickLog, conditional: bool = True) -> Auroc:
     The chance that a random clicked slot got a higher probability than a random slot that was not
     clicked, ties counting half. Costs O(n K log(n K)) time and O(n K) memory.
     """
-    probs = np.empty(log.ranking.shape)
-    for rows, part in predictions(model, log, conditional):
-        probs[rows] = part
+    probs = np.concatenate([part for _, part in predictions(model, log, conditional)])
     shown = log.ranking >= 0
-    weight = np.broadcast_to(weights(log)[:, None], probs.shape)
+    weight = np.broadcast_to(log.counts[:, None], probs.shape)
     full = area(probs[shown], log.clicks[shown], weight[shown])
     per_rank = [
         area(probs[page, rank], log.clicks[page, rank], weight[page, rank])
@@ -53,9 +51,7 @@ def auroc(model: ClickModel, log: ClickLog, conditional: bool = True) -> Auroc:
     return Auroc(full, np.array(per_rank))
 
 
-def area(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weight: NDArray[Any]
-) -> float:
+def area(scores: Floats, positive: Booleans, weight: Floats) -> float:
     """Return the weighted area under the ROC curve of ``scores`` (n,); NaN for a single class."""
     values, value = np.unique(scores, return_inverse=True)
     above = np.bincount(value, np.where(positive, weight, 0.0), minlength=len(values))

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...clickmodels import ClickModel
 from ...common import checks
+from ...common.typing import Booleans, Floats
 from ...data import ClickLog
 from ..statistics import Interval, between, check_confidence
-from .outcomes import losses, weights
-from .perplexity import from_totals
+from .perplexity import losses, perplexity_of_totals
 
 _COUNTS = 1 << 22  # counts (resample, row) held at once
 
@@ -37,17 +36,12 @@ def perplexity_interval(
         ``mean`` is ``perplexity(model, log).mean``, the bounds are percentiles of the resamples,
         and ``n`` is the number of pages. Bounds are infinite when so many resamples are.
     """
-    loss = np.empty(log.ranking.shape)
-    for rows, part in losses(model, log, conditional):
-        loss[rows] = part
+    loss = np.concatenate([part for _, part in losses(model, log, conditional)])
     shown = log.ranking >= 0
-    weight = weights(log)
+    weight = log.counts
     some = (weight > 0) & shown[:, 0]  # an empty page has nothing to predict
-    table = _summable(loss[some], shown[some])
-    values = [
-        _means(counts @ table, log.slots)
-        for counts in _batches(log[some], resamples, seed)
-    ]
+    table = _split_infinite(loss[some], shown[some])
+    values = [_means(counts @ table, log.slots) for counts in _batches(log[some], resamples, seed)]
     mean = float(_means(weight[some] @ table, log.slots))
     return _percentiles(mean, np.concatenate(values), confidence, log)
 
@@ -65,13 +59,13 @@ def bootstrap(
     weighted by how often. For perplexity, ``perplexity_interval`` is much faster.
     """
     values = []
-    for counts in resampled(log, resamples, seed):
+    for counts in resample_counts(log, resamples, seed):
         drawn = counts > 0
         values.append(float(statistic(replace(log[drawn], weight=counts[drawn]))))
     return _percentiles(float(statistic(log)), np.array(values), confidence, log)
 
 
-def resampled(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def resample_counts(log: ClickLog, resamples: int, seed: int) -> Iterator[Floats]:
     """Draw as many impressions as ``log`` has, again and again: how often each row came, (n,).
 
     A row of weight w stands for w impressions and is drawn as often as w rows would be.
@@ -90,10 +84,10 @@ def resampled(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.f
             yield rng.multinomial(total, log.weight / log.weight.sum()).astype(np.float64)
 
 
-def _batches(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def _batches(log: ClickLog, resamples: int, seed: int) -> Iterator[Floats]:
     size = max(_COUNTS // max(len(log), 1), 1)
-    batch: list[NDArray[np.float64]] = []
-    for counts in resampled(log, resamples, seed):
+    batch: list[Floats] = []
+    for counts in resample_counts(log, resamples, seed):
         batch.append(counts)
         if len(batch) == size:
             yield np.stack(batch)
@@ -102,21 +96,19 @@ def _batches(log: ClickLog, resamples: int, seed: int) -> Iterator[NDArray[np.fl
         yield np.stack(batch)
 
 
-def _summable(loss: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _split_infinite(loss: Floats, shown: Booleans) -> Floats:
     """Join finite losses, pages and impossible outcomes, (n, 3 K): 0 times inf would be NaN."""
     infinite = np.isinf(loss)
     return np.hstack([np.where(infinite, 0.0, loss), shown, infinite])
 
 
-def _means(sums: NDArray[np.float64], slots: int) -> NDArray[np.float64]:
-    """Return the mean perplexity (...) of the sums (..., 3 K) of ``_summable`` rows."""
+def _means(sums: Floats, slots: int) -> Floats:
+    """Return the mean perplexity (...) of the sums (..., 3 K) of ``_split_infinite`` rows."""
     total, pages, infinite = np.split(sums, [slots, 2 * slots], axis=-1)
-    return np.asarray(from_totals(np.where(infinite > 0, np.inf, total), pages)[1])
+    return np.asarray(perplexity_of_totals(np.where(infinite > 0, np.inf, total), pages)[1])
 
 
-def _percentiles(
-    estimate: float, values: NDArray[np.float64], confidence: float, log: ClickLog
-) -> Interval:
+def _percentiles(estimate: float, values: Floats, confidence: float, log: ClickLog) -> Interval:
     if np.isnan(values).any():
         raise ValueError("the statistic is NaN on a resample of the log")
     tail = (1.0 - check_confidence(confidence)) / 2.0

@@ -11,7 +11,6 @@ from ...common import checks
 from ...data import ClickLog, World
 from ...policies import Policy
 from ...policies.propensities import check_logging
-from ..metrics.outcomes import weights as impressions
 
 
 class WrongReward(UserWarning):
@@ -112,7 +111,7 @@ def checked_inputs(
     asked = np.bincount(log.query) > 0
     places = np.cumsum(asked) - 1
     return Inputs(
-        log, values, impressions(log), np.flatnonzero(asked), places[log.query], logging, target,
+        log, values, log.counts, np.flatnonzero(asked), places[log.query], logging, target,
         world,
     )  # fmt: skip
 

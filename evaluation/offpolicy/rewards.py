@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
 from ...data import ClickLog, World
-from ..metrics.ndcg import dcg, ideal_dcg
+from ..metrics.graded import dcg, ideal_dcg
 
 CLICKED = ("clicks", "satisfied")
 METRICS = ("ndcg", "err")

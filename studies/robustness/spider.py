@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation import Interval, interval
-from ...evaluation.metrics.normalised import OFFSET
+from ...evaluation.metrics.perplexity import OFFSET
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.statistics import between
 from ..engine.rows import Row, distinct, seeds_said
