@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..common.runtime import import_extra
 from .bandits.cascading import CascadeKLUCB, CascadeUCB1
 from .bandits.epsilon_greedy import EpsilonGreedy
 from .base import Agent, agent_class, names, register
@@ -27,6 +28,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
 
     Needs ``pip install 'clickgym[agents]'``.
     """
+    import_extra("stable_baselines3", "agents", "Stable-Baselines3 needs")
     from .sb3.vec_env import StableBaselinesVecEnv
 
     return StableBaselinesVecEnv(env)
@@ -35,6 +37,7 @@ def as_vec_env(env: RankingVectorEnv) -> StableBaselinesVecEnv:
 def __getattr__(name: str) -> Any:
     """Import what subclasses Stable-Baselines3 only when it is asked for."""
     if name == "CurseCallback":
+        import_extra("stable_baselines3", "agents", "CurseCallback needs")
         from .sb3.curse_callback import CurseCallback
 
         return CurseCallback

@@ -15,12 +15,38 @@ _CLASSES: dict[str, type[Agent]] = {}
 Class = TypeVar("Class", bound="type[Agent]")
 
 
+def count(default: int) -> Any:
+    """Declare a setting that is a whole number from 1 on."""
+    return dataclasses.field(default=default, metadata={"check": checks.positive_integer})
+
+
+def number(default: float | None, least: float | None = None, most: float | None = None) -> Any:
+    """Declare a setting that is a number above 0, or from ``least`` to ``most``.
+
+    A default of None, which stands for a choice of the agent's own, may also be given.
+    """
+
+    def check(value: Any, name: str) -> None:
+        if value is None and default is None:
+            return
+        given = float(checks.finite(value, name, 0))
+        if least is None and given <= 0:
+            raise ValueError(f"{name} must be above 0, not {value!r}")
+        if least is not None and given < least:
+            raise ValueError(f"{name} must be at least {least:g}, not {value!r}")
+        if most is not None and given > most:
+            raise ValueError(f"{name} must be at most {most:g}, not {value!r}")
+
+    return dataclasses.field(default=default, metadata={"check": check})
+
+
 class Agent:
     """Learns a policy by showing pages in an environment and watching the clicks.
 
-    An agent of one's own defines ``Settings`` (a frozen dataclass, each field with a default),
-    ``learn``, ``policy``, and for checkpoints ``state`` and ``restore``. It may look at pages,
-    clicks, rewards, candidates and features; never at grades or at the model's parameters.
+    An agent of one's own defines ``Settings`` (a frozen dataclass, each field with a default, or
+    declared by ``count`` or ``number`` to be checked), ``learn``, ``policy``, and for checkpoints
+    ``state`` and ``restore``. It may look at pages, clicks, rewards, candidates and features; never
+    at grades or at the model's parameters.
 
     Attributes
     ----------
@@ -32,23 +58,46 @@ class Agent:
         Result pages shown so far, which is what a budget counts.
     budget : int
         Pages that are enough on a small world (20 queries of 10 documents).
+    action : str
+        How it fills a page: ``"scores"``, ``"ranking"`` or ``"slots"``.
+    aims_at : str
+        The policy that it can become: ``"Max-Reward"``, or ``"Top-Down"`` for agents that learn how
+        attractive each document is.
+    needs_features : bool
+        Whether it cannot learn in a world without features.
+    extra : str
+        What ``pip install 'clickgym[...]'`` must bring for it, if anything.
     """
 
     name: ClassVar[str] = ""
     budget: ClassVar[int] = 100_000
+    action: ClassVar[str] = "ranking"
+    aims_at: ClassVar[str] = "Max-Reward"
+    needs_features: ClassVar[bool] = False
+    extra: ClassVar[str] = ""
 
     @dataclasses.dataclass(frozen=True)
     class Settings:
         """Nothing to set."""
 
     def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        known = {field.name for field in dataclasses.fields(self.Settings)}
-        unknown = ", ".join(sorted(set(settings) - known))
+        fields = dataclasses.fields(self.Settings)
+        known = {field.name: field.metadata.get("check") for field in fields}
+        unknown = ", ".join(sorted(set(settings) - set(known)))
         if unknown:
             raise TypeError(f"{self.name} has no setting {unknown}; it has {sorted(known)}")
+        if self.needs_features and task.world.features is None:
+            raise ValueError(f"{self.name} learns from features; this world has none")
         self.task, self.seed = task, checks.positive_integer(seed, "seed", 0)
         self.settings: Any = self.Settings(**settings)
+        for name, check in known.items():
+            if check is not None:
+                check(getattr(self.settings, name), name)
         self.pages = 0
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Make what learning needs: task, seed and checked settings are known by now."""
 
     def learn(self, until: int) -> None:
         """Show pages and learn from them, until ``self.pages`` is at least ``until``."""

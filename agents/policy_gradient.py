@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..common import checks
 from ..common.ordering import order_by_keys
+from ..common.typing import Booleans, Floats, Integers
 from ..policies import Policy, Ranker
 from .bandits.base import Bandit
-from .base import register
+from .base import count, number, register
 from .scorers import Scorer, Table
-from .task import Task
 
 _SPAN = 50.0  # of logits: exp(-50) is never drawn, and its sums and quotients are exact
 
@@ -70,29 +68,23 @@ class PolicyGradient(Bandit):
         """
 
         features: bool = False
-        rate: float | None = None
-        pull: float | None = None
-        slowing: int = 300_000
-        memory: int = 500
-        hidden: int = 64
-        batch: int = 512
+        rate: float | None = number(None, least=0)
+        pull: float | None = number(None, least=0)
+        slowing: int = count(300_000)
+        memory: int = count(500)
+        hidden: int = count(64)
+        batch: int = count(512)
 
-    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        super().__init__(task, seed, **settings)
-        self.rate = self._number("rate", 0.001 if self.settings.features else 0.05)
-        self.pull = self._number("pull", 0.01 if self.settings.features else 0.0)
-        self.slowing = checks.positive_integer(self.settings.slowing, "slowing")
-        self.memory = checks.positive_integer(self.settings.memory, "memory")
-        self.mean_reward = np.zeros(task.world.n_queries)
-        self.asked = np.zeros(task.world.n_queries)
+    def prepare(self) -> None:
+        """Start the baselines at 0 and make the table or the network of logits."""
+        super().prepare()
+        own = self.settings
+        rate, pull = (0.001, 0.01) if own.features else (0.05, 0.0)
+        self.rate: float = rate if own.rate is None else own.rate
+        self.pull: float = pull if own.pull is None else own.pull
+        self.mean_reward = np.zeros(self.task.world.n_queries)
+        self.asked = np.zeros(self.task.world.n_queries)
         self._scorer = self._make_scorer()
-
-    def _number(self, name: str, default: float) -> float:
-        value = getattr(self.settings, name)
-        number = default if value is None else float(checks.finite(value, name, 0))
-        if number < 0:
-            raise ValueError(f"{name} must be at least 0, not {number}")
-        return number
 
     def _make_scorer(self) -> Scorer:
         world = self.task.world
@@ -102,17 +94,16 @@ class PolicyGradient(Bandit):
             raise ValueError("features=True needs a world with features; this one has none")
         from .scoring_network import ScoringNetwork  # torch is slow to import, and needed only here
 
-        hidden = checks.positive_integer(self.settings.hidden, "hidden")
-        return ScoringNetwork(world, hidden, int(self.rng.integers(2**31)))
+        return ScoringNetwork(world, self.settings.hidden, int(self.rng.integers(2**31)))
 
-    def _logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _logits(self, query: Integers) -> Floats:
         """Return logits (q, N): 0 for the highest, -inf for what is not a candidate."""
         candidates = self.task.world.candidates[query]
         logits = np.where(candidates, self._scorer.logits(query), -np.inf)
         logits -= logits.max(axis=1, keepdims=True)
         return np.where(candidates, np.maximum(logits, -_SPAN), -np.inf)
 
-    def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, query: Integers) -> Integers:
         """Draw Plackett-Luce rankings, (n, min(K, N))."""
         self._some, self._places = np.unique(query, return_inverse=True)
         self._logits_of_some = self._logits(self._some)
@@ -124,13 +115,7 @@ class PolicyGradient(Bandit):
         length = self.task.world.n_candidates[query, None]
         return np.where(np.arange(ranking.shape[1]) < length, ranking, -1)
 
-    def update(
-        self,
-        query: NDArray[np.int64],
-        ranking: NDArray[np.int64],
-        clicks: NDArray[np.bool_],
-        rewards: NDArray[np.float64],
-    ) -> None:
+    def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Take one step along the gradients of the queries that were asked."""
         some, places = self._some, self._places
         # A query's first pages have no mean of their own yet.
@@ -141,24 +126,22 @@ class PolicyGradient(Bandit):
         cells = (places[:, None] * n_docs + np.arange(n_docs)).reshape(-1)
         sums = np.bincount(cells, weights=gradient.reshape(-1)).reshape(len(some), n_docs)
         pulled = sums - self.pull * times[:, None] * self._above_mean()
-        step = self.rate / np.sqrt(1.0 + self.pages / self.slowing)
+        step = self.rate / np.sqrt(1.0 + self.pages / self.settings.slowing)
         self._scorer.ascend(some, pulled / np.sqrt(times)[:, None], step)
         earned = np.bincount(places, weights=rewards).astype(np.float64)
         self._remember(some, earned, times)
 
-    def _above_mean(self) -> NDArray[np.float64]:
+    def _above_mean(self) -> Floats:
         """Return how far the logits shown by lie above their query's mean, (q, N)."""
         candidates = self.task.world.candidates[self._some]
         logits = np.where(candidates, self._logits_of_some, 0.0)
         mean = logits.sum(axis=1, keepdims=True) / candidates.sum(axis=1, keepdims=True)
         return np.where(candidates, logits - mean, 0.0)
 
-    def _remember(
-        self, query: NDArray[np.int64], rewards: NDArray[np.float64], times: NDArray[np.int64]
-    ) -> None:
+    def _remember(self, query: Integers, rewards: Floats, times: Integers) -> None:
         """Move the baselines of different queries (q,) by the sums of ``times`` new rewards."""
         self.asked[query] += times
-        share = times / np.minimum(self.asked[query], np.maximum(self.memory, times))
+        share = times / np.minimum(self.asked[query], np.maximum(self.settings.memory, times))
         self.mean_reward[query] += share * (rewards / times - self.mean_reward[query])
 
     def policy(self) -> Policy:
@@ -176,9 +159,7 @@ class PolicyGradient(Bandit):
         self._scorer.restore(state["scorer"])
 
 
-def log_prob_gradient(
-    weights: NDArray[np.float64], ranking: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def log_prob_gradient(weights: Floats, ranking: Integers) -> Floats:
     """Return the gradient of the log-probability of Plackett-Luce rankings by the logits, (n, N).
 
     Parameters

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..common.typing import Floats, Integers
 from ..data import World
 
 
@@ -29,9 +29,7 @@ class Adam:
         self.steps = np.zeros(shape[0])
         self.decay = decay
 
-    def step(
-        self, gradient: NDArray[np.float64], rows: NDArray[np.int64] | slice = slice(None)
-    ) -> NDArray[np.float64]:
+    def step(self, gradient: Floats, rows: Integers | slice = slice(None)) -> Floats:
         """Return how far to go for ``gradient``, the ``rows`` (each once) of the array's shape."""
         slow, slower = self.decay
         self.steps[rows] += 1
@@ -42,12 +40,12 @@ class Adam:
         spread = np.sqrt(second / (1 - slower**steps))
         return first / (1 - slow**steps) / (spread + 1e-8)
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
+    def state(self) -> dict[str, Floats]:
         """Return moments and step counts."""
         moments = {"first": self.first, "second": self.second, "steps": self.steps}
         return {name: array.copy() for name, array in moments.items()}
 
-    def restore(self, state: dict[str, NDArray[np.float64]]) -> None:
+    def restore(self, state: dict[str, Floats]) -> None:
         """Take over a ``state``."""
         self.first, self.second = state["first"].copy(), state["second"].copy()
         self.steps = state["steps"].copy()
@@ -56,15 +54,13 @@ class Adam:
 class Scorer(Protocol):
     """Gives logits to candidates, and moves them along a gradient."""
 
-    def logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def logits(self, query: Integers) -> Floats:
         """Return the logits of queries, (q, N)."""
 
-    def final_logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def final_logits(self, query: Integers) -> Floats:
         """Return the logits to deploy, (q, N)."""
 
-    def ascend(
-        self, query: NDArray[np.int64], gradient: NDArray[np.float64], rate: float
-    ) -> None:
+    def ascend(self, query: Integers, gradient: Floats, rate: float) -> None:
         """Move the logits of different queries (q,) along ``gradient`` (q, N)."""
 
     def state(self) -> dict[str, Any]:
@@ -81,15 +77,13 @@ class Table:
         self.values = np.zeros(world.candidates.shape)
         self.adam = Adam(self.values.shape)
 
-    def logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def logits(self, query: Integers) -> Floats:
         """Return the logits of queries, (q, N)."""
         return self.values[query]
 
     final_logits = logits
 
-    def ascend(
-        self, query: NDArray[np.int64], gradient: NDArray[np.float64], rate: float
-    ) -> None:
+    def ascend(self, query: Integers, gradient: Floats, rate: float) -> None:
         """Move the logits of different queries (q,) along ``gradient`` (q, N)."""
         self.values[query] += rate * self.adam.step(gradient, query)
 
@@ -101,6 +95,3 @@ class Table:
         """Take over a ``state``."""
         self.values = state["values"].copy()
         self.adam.restore(state["adam"])
-
-
-_SHORTEST = 0.005  # the share of the newest weights in their average, after many steps

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
+from ..common.typing import Floats, Integers
 from ..data import World
 from .scorers import Adam
 
@@ -51,7 +51,7 @@ class ScoringNetwork:
         self.average = self._flat()
         self.adam = Adam(self.average.shape)
 
-    def _forward(self, query: NDArray[np.int64]) -> torch.Tensor:
+    def _forward(self, query: Integers) -> torch.Tensor:
         index = torch.from_numpy(query.astype(np.int64))
         candidates = self._candidates[index]
         own = torch.relu(self._first(self._features[index]))
@@ -60,12 +60,12 @@ class ScoringNetwork:
         scores: torch.Tensor = self._last(torch.relu(self._middle(both)))[..., 0]
         return scores
 
-    def logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def logits(self, query: Integers) -> Floats:
         """Return the logits of queries, (q, N)."""
         with torch.no_grad():
             return self._forward(query).numpy().astype(np.float64)
 
-    def final_logits(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def final_logits(self, query: Integers) -> Floats:
         """Return the logits of the averaged weights, (q, N)."""
         current = self._flat()
         self._set(self.average)
@@ -73,9 +73,7 @@ class ScoringNetwork:
         self._set(current)
         return logits
 
-    def ascend(
-        self, query: NDArray[np.int64], gradient: NDArray[np.float64], rate: float
-    ) -> None:
+    def ascend(self, query: Integers, gradient: Floats, rate: float) -> None:
         """Move the weights along ``gradient`` (q, N) of the logits of queries (q,)."""
         upstream = torch.from_numpy(gradient.astype(np.float32))
         parts = torch.autograd.grad(self._forward(query), self._parameters, upstream)
@@ -85,11 +83,11 @@ class ScoringNetwork:
         share = max(_SHORTEST, 10.0 / (10.0 + self.adam.steps[0]))
         self.average += share * (self._flat() - self.average)
 
-    def _flat(self) -> NDArray[np.float64]:
+    def _flat(self) -> Floats:
         flat = torch.cat([p.detach().reshape(-1) for p in self._parameters])
         return flat.numpy().astype(np.float64)
 
-    def _set(self, flat: NDArray[np.float64]) -> None:
+    def _set(self, flat: Floats) -> None:
         values = torch.from_numpy(flat.astype(np.float32))
         parts = values.split([p.numel() for p in self._parameters])
         with torch.no_grad():

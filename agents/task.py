@@ -11,6 +11,7 @@ import gymnasium as gym
 from ..clickmodels import ClickModel
 from ..data import World
 from ..envs import RankingEnv, RankingVectorEnv
+from ..envs.settings import Settings
 
 _HARMLESS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit")
 
@@ -40,16 +41,19 @@ class Task:
             env = gym.make(env)
         elif not isinstance(env, (gym.Env, gym.vector.VectorEnv)) and callable(env):
             env = env()
-        inner = _without_wrappers(env)
+        inner = unwrap(env)
         if not isinstance(inner, (RankingEnv, RankingVectorEnv)):
             raise ValueError(
                 f"env_or_make must be a clickgym environment, its id or a function that makes it, "
                 f"not {type(inner).__name__}"
             )
-        settings = inner.settings
-        return cls(
-            settings.world, settings.model, settings.slots, settings.reward, settings.learned
-        )
+        return cls.from_settings(inner.settings)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Task:
+        """Return the task of an environment with these settings."""
+        own = settings.world, settings.model, settings.slots
+        return cls(*own, settings.reward, settings.learned)
 
     def vector_env(self, num_envs: int, action: str, observation: str) -> RankingVectorEnv:
         """Return a batch of environments of this task, seen as ``action`` and ``observation``."""
@@ -60,7 +64,7 @@ class Task:
         )  # fmt: skip
 
 
-def _without_wrappers(env: Any) -> Any:
+def unwrap(env: Any) -> Any:
     """Return what Gymnasium's own harmless wrappers wrap; what others change would be lost."""
     while isinstance(env, (gym.Wrapper, gym.vector.VectorWrapper)):
         if type(env).__name__ not in _HARMLESS:

@@ -20,7 +20,6 @@ from rich.table import Table
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 
-ATTRACTIVENESS = ("CascadeUCB1", "CascadeKL-UCB", "EpsilonGreedy")  # to Top-Down
 VARIANTS = {"PolicyGradient, features": ("PolicyGradient", {"features": True})}
 
 
@@ -40,8 +39,9 @@ def main() -> None:
     table = Table("agent", "to", "pages", "share by seed", "clicks a page", "seconds")
     for label in options.agents:
         name, settings = VARIANTS.get(label, (label, {}))
-        reference = relevance if name in ATTRACTIVENESS else best
-        budget = agents.agent_class(name).budget
+        kind = agents.agent_class(name)
+        budget, to = kind.budget, "Top-Down" if kind.aims_at == "Top-Down" else "best"
+        reference = relevance if to == "Top-Down" else best
         values, start = [], time.perf_counter()
         for seed in range(options.seeds):
             policy = agents.train(name, env, budget, seed, **settings)
@@ -49,7 +49,6 @@ def main() -> None:
         seconds = (time.perf_counter() - start) / options.seeds
         shares = " ".join(f"{(value - random) / (reference - random):.3f}" for value in values)
         clicks = " ".join(f"{value:.3f}" for value in values)
-        to = "Top-Down" if name in ATTRACTIVENESS else "best"
         table.add_row(label, to, f"{budget:,}", shares, clicks, f"{seconds:.0f}")
         print(f"{label}: {shares} ({seconds:.0f} s)", flush=True)
     Console(width=120).print(table)

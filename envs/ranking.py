@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
 from ..common.random import Uniforms
+from ..common.typing import Booleans
 from ..data import World
 from .rendering import page_image, page_text
 from .settings import Settings
@@ -227,12 +228,12 @@ class RankingEnv(gym.Env[Any, Any]):
         self._repaired = True
         return int(next_unused(np.array([document]), free[None])[0])
 
-    def _free(self) -> NDArray[np.bool_]:
+    def _free(self) -> Booleans:
         free = self.world.candidates[self._query].copy()
         free[self._page] = False
         return free
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Booleans:
         """Return which actions are valid now, for MaskablePPO: (N,), or (K * N,) for rankings."""
         if self.settings.action == "scores":
             raise ValueError("action='scores' has no masks: every finite vector is valid")

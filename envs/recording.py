@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
 from ..common import checks
 from ..common.progress import progress
 from ..common.random import AliasTable
+from ..common.typing import Integers
 from ..data import ClickLog, World
 from ..policies import Policy
 
@@ -54,7 +54,7 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
     return ClickLog(query, ranking, clicks, log_propensity, fingerprint=world.fingerprint)
 
 
-def _check_candidates(world: World, query: NDArray[np.int64], page: NDArray[np.int64]) -> None:
+def _check_candidates(world: World, query: Integers, page: Integers) -> None:
     wrong = (page >= 0) & ~world.candidates[query[:, None], page]
     if wrong.any():
         row, slot = np.argwhere(wrong)[0]

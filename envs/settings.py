@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..clickmodels import ClickModel, true_user
 from ..common import checks
 from ..common.random import AliasTable
+from ..common.typing import Floats, Integers
 from ..data import World, embedded_world
 from ..evaluation.metrics.graded import discount, ideal_dcg
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
@@ -68,7 +69,7 @@ class Settings:
         self.queries = AliasTable(self.world.query_probs)
         possible = self.world.candidates.any(axis=1)  # options may ask what is never drawn
         self.all_candidates = bool(self.world.candidates[possible].all())
-        self.lengths: NDArray[np.int64] = np.minimum(self.slots, self.world.n_candidates)
+        self.lengths: Integers = np.minimum(self.slots, self.world.n_candidates)
 
     def _model(
         self,
@@ -111,8 +112,8 @@ class Settings:
             self.model.click_probs([query], page)  # raises NotExact now rather than mid-training
 
     def rewards(
-        self, query: NDArray[np.int64], ranking: NDArray[np.int64], n_clicks: NDArray[Any]
-    ) -> NDArray[np.float64]:
+        self, query: Integers, ranking: Integers, n_clicks: NDArray[Any]
+    ) -> Floats:
         """Return the rewards (n,) of pages (n, K) with ``n_clicks`` (n,) clicks."""
         if self.reward == "clicks":
             return n_clicks.astype(np.float64)

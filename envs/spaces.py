@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
+from ..common.typing import Integers
 from ..data.world import FEATURE_CLIP, World
 
 ACTIONS = ("scores", "ranking", "slots")
@@ -28,7 +28,7 @@ class Rankings(spaces.MultiDiscrete):
         super().__init__(np.full(shape, n_docs, dtype=np.int64), seed=seed)
         self.n_docs = n_docs
 
-    def sample(self, mask: Any = None, probability: Any = None) -> NDArray[np.int64]:
+    def sample(self, mask: Any = None, probability: Any = None) -> Integers:
         """Draw a ranking uniformly; with a mask, as ``MultiDiscrete`` does."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..common.typing import Booleans, Integers
 
 
 def wrong_slots(
-    ranking: NDArray[np.int64], candidates: NDArray[np.bool_], length: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+    ranking: Integers, candidates: Booleans, length: Integers
+) -> Booleans:
     """Return (n, K) bool: which slots repeat an earlier document or show a non-candidate.
 
     Slots from a page's ``length`` (n,) on are not looked at. ``candidates`` is (n, N).
@@ -26,8 +27,8 @@ def wrong_slots(
 
 
 def next_unused(
-    document: NDArray[np.int64], free: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+    document: Integers, free: Booleans
+) -> Integers:
     """Return each row's document if it is free, else the next free one in index order, cyclic.
 
     ``document`` (n,), ``free`` (n, N) with at least one free document a row.
@@ -38,8 +39,8 @@ def next_unused(
 
 
 def repaired(
-    ranking: NDArray[np.int64], candidates: NDArray[np.bool_], length: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    ranking: Integers, candidates: Booleans, length: Integers
+) -> tuple[Integers, Booleans]:
     """Return valid rankings (n, K), empty from ``length`` on, and which rows were changed (n,).
 
     From the top, a document that is used already or no candidate is replaced by the next unused

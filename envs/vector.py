@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..clickmodels import ClickModel
 from ..common import checks
 from ..common.ordering import order_by_scores
+from ..common.typing import Booleans, Floats, Integers
 from ..data import World
 from .rendering import page_image, page_text
 from .settings import Settings
@@ -122,15 +123,15 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self._started = True
         return self._observation, self._info(self._query, self._page, self._no_clicks)
 
-    def _start(self, query: NDArray[np.int64]) -> None:
+    def _start(self, query: Integers) -> None:
         self._query = _frozen(query)  # info hands it out
-        self._page: NDArray[np.int64] = self._no_page
+        self._page: Integers = self._no_page
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
 
     def step(
         self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
         """Show a page (or fill the next slot) in every environment."""
         if not self._started:
             raise ResetNeeded("call reset() before step()")
@@ -153,15 +154,15 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation, rewards, done, np.zeros_like(done), info
 
     def _show(
-        self, query: NDArray[np.int64], page: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        self, query: Integers, page: Integers
+    ) -> tuple[Booleans, Floats]:
         columns = np.ascontiguousarray(page.T)
         clicks = self.model.sample_columns(query, columns, self.np_random)
         narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
         n_clicks = clicks.view(np.uint8).sum(axis=0, dtype=narrow)
         return clicks.T, self.settings.rewards(query, page, n_clicks)
 
-    def _order(self, actions: Any) -> NDArray[np.int64]:
+    def _order(self, actions: Any) -> Integers:
         scores = np.asarray(actions)
         if scores.dtype.kind not in "fiub":
             raise ValueError(f"actions must hold numbers, not {scores.dtype}")
@@ -175,7 +176,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         missing = self.slots - page.shape[1]
         return np.pad(page, ((0, 0), (0, missing)), constant_values=-1) if missing else page
 
-    def _documents(self, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def _documents(self, actions: Any, shape: tuple[int, ...]) -> Integers:
         documents = checks.integers(actions, "actions", len(shape)).astype(np.int64, copy=False)
         checks.same_shape(documents, shape, "actions", "this environment")
         if documents.min() < 0 or documents.max() >= self.world.n_docs:
@@ -187,7 +188,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             )
         return documents
 
-    def _rank(self, actions: Any) -> NDArray[np.int64]:
+    def _rank(self, actions: Any) -> Integers:
         page = self._documents(actions, (self.num_envs, self.slots))
         candidates = self.world.candidates[self._query]
         length = self.settings.lengths[self._query]
@@ -205,7 +206,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _step_slots(
         self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
         documents = self._documents(actions, (self.num_envs,))
         rows = np.arange(self.num_envs)
         free = self.action_masks()
@@ -245,7 +246,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             self._observation, info = final_observation, final
         return self._observation, rewards, done, np.zeros_like(done), info
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Booleans:
         """Return which actions are valid now: (n, N), or (n, K * N) for rankings."""
         if self.settings.action == "scores":
             raise ValueError("action='scores' has no masks: every finite vector is valid")
@@ -277,7 +278,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             return features
         return {"features": features, "query": self._query.copy()}
 
-    def _placed(self) -> NDArray[np.int64]:
+    def _placed(self) -> Integers:
         """Return each candidate's slot from 1, or 0 when it is not placed, (n, N)."""
         placed = np.zeros((self.num_envs, self.world.n_docs), dtype=np.int64)
         rows, slots = np.nonzero(self._page >= 0)
@@ -286,10 +287,10 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _info(
         self,
-        query: NDArray[np.int64],
-        page: NDArray[np.int64],
-        clicks: NDArray[np.bool_],
-        changed: NDArray[np.bool_] | None = None,
+        query: Integers,
+        page: Integers,
+        clicks: Booleans,
+        changed: Booleans | None = None,
     ) -> dict[str, Any]:
         everyone = self._everyone
         info: dict[str, Any] = {
@@ -307,7 +308,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         return info
 
     def _finals(
-        self, observation: Any, info: dict[str, Any], done: NDArray[np.bool_]
+        self, observation: Any, info: dict[str, Any], done: Booleans
     ) -> dict[str, Any]:
         final = _as_objects(observation) if isinstance(observation, dict) else observation
         return {

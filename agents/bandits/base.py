@@ -1,48 +1,41 @@
-"""What agents that rank whole pages and learn from their clicks have in common."""
+"""The base of agents that rank whole pages and learn from their clicks."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ..base import Agent
-from ..task import Task
 
 
 class Bandit(Agent):
     """Shows batches of rankings and learns from what became of them.
 
-    One of these defines ``rank`` and ``update``, has ``batch`` among its settings, and keeps what
-    it has learned in the arrays that ``learned`` names. Learning goes batch by batch, whichever
-    way it is cut into calls of ``learn``, and a checkpoint has both generators and the queries
-    that wait for a page: a run that is taken up again equals one that was never stopped.
+    A subclass defines ``rank`` and ``update``, has ``batch`` among its settings, and keeps what it
+    has learned in the arrays that ``learned`` names. Learning goes batch by batch, whichever way
+    it is cut into calls of ``learn``, and a checkpoint has both generators and the queries that
+    wait for a page: a run that is taken up again equals one that was never stopped.
     """
 
-    learned: tuple[str, ...] = ()  # attributes that are arrays, for checkpoints
+    action = "ranking"
+    learned: ClassVar[tuple[str, ...]] = ()  # attributes that are arrays, for checkpoints
 
-    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        super().__init__(task, seed, **settings)
-        self.batch = checks.positive_integer(self.settings.batch, "batch")
+    def prepare(self) -> None:
+        """Make the generators and the batch of environments."""
         own, of_env = np.random.SeedSequence(self.seed).spawn(2)
         self.rng = np.random.default_rng(own)
-        self._env = task.vector_env(self.batch, "ranking", "ids")
+        self._env = self.task.vector_env(self.settings.batch, self.action, "ids")
         self._query, _ = self._env.reset(seed=int(of_env.generate_state(1)[0]))
 
-    def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, query: Integers) -> Integers:
         """Return the rankings to show, (n, min(K, N)), -1 where a query has too few candidates."""
         raise NotImplementedError
 
-    def update(
-        self,
-        query: NDArray[np.int64],
-        ranking: NDArray[np.int64],
-        clicks: NDArray[np.bool_],
-        rewards: NDArray[np.float64],
-    ) -> None:
+    def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Learn from pages: ``query`` and ``rewards`` (n,), ``ranking`` and ``clicks`` (n, K)."""
         raise NotImplementedError
 
@@ -56,7 +49,7 @@ class Bandit(Agent):
             self._query, rewards, _, _, info = self._env.step(actions)
             shown = info["final_info"]
             self.update(query, shown["ranking"], shown["clicks"], rewards)
-            self.pages += self.batch
+            self.pages += len(query)
 
     def state(self) -> dict[str, Any]:
         """Return what was learned, the generators, and the queries that wait for a page."""
@@ -80,12 +73,9 @@ class Bandit(Agent):
         self._env.np_random.bit_generator.state = state["env"]
 
 
-def counts_by_document(
-    query: NDArray[np.int64],
-    ranking: NDArray[np.int64],
-    weights: NDArray[Any],
-    shape: tuple[int, int],
-) -> NDArray[np.float64]:
+def sum_by_document(
+    query: Integers, ranking: Integers, weights: NDArray[Any], shape: tuple[int, int]
+) -> Floats:
     """Return the sums of ``weights`` (n, K) by (query, document), of ``shape`` (Q, N).
 
     ``query`` is (n,), ``ranking`` (n, K); empty slots count nowhere.

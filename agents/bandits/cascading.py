@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common.ordering import order_by_scores
+from ...common.typing import Booleans, Floats, Integers
 from ...policies import Policy, Ranker
-from ..base import register
-from ..task import Task
-from .base import Bandit, counts_by_document
+from ..base import count, register
+from .base import Bandit, sum_by_document
 
 _HALVINGS = 30  # of the interval in which a KL bound lies
 _FIRST = 1e6  # the bound of what was never examined: above every other
@@ -26,6 +25,7 @@ class Cascade(Bandit):
     counts as examined, without a click the whole page.
     """
 
+    aims_at = "Top-Down"
     learned = ("asked", "examined", "clicked")
 
     @dataclass(frozen=True)
@@ -38,21 +38,20 @@ class Cascade(Bandit):
             Pages that are ranked by the same bounds.
         """
 
-        batch: int = 256
+        batch: int = count(256)
 
-    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        super().__init__(task, seed, **settings)
-        shape = task.world.n_queries, task.world.n_docs
+    def prepare(self) -> None:
+        """Start all counts at 0."""
+        super().prepare()
+        shape = self.task.world.n_queries, self.task.world.n_docs
         self.asked = np.zeros(shape[0])
         self.examined, self.clicked = np.zeros(shape), np.zeros(shape)
 
-    def bounds(
-        self, mean: NDArray[np.float64], examined: NDArray[np.float64], asked: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def bounds(self, mean: Floats, examined: Floats, asked: Floats) -> Floats:
         """Return upper confidence bounds (q, N) of means (q, N) after ``asked`` (q, 1) pages."""
         raise NotImplementedError
 
-    def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, query: Integers) -> Integers:
         """Rank by the upper confidence bounds, ties in random order, (n, min(K, N))."""
         some, places = np.unique(query, return_inverse=True)
         examined = self.examined[some]
@@ -62,20 +61,14 @@ class Cascade(Bandit):
         candidates = self.task.world.candidates[query]
         return order_by_scores(bounds[places], self.task.slots, self.rng, candidates)
 
-    def update(
-        self,
-        query: NDArray[np.int64],
-        ranking: NDArray[np.int64],
-        clicks: NDArray[np.bool_],
-        rewards: NDArray[np.float64],
-    ) -> None:
+    def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Count clicks, and as examined everything down to the last one (or the whole page)."""
         shape = self.examined.shape[0], self.examined.shape[1]
         self.asked += np.bincount(query, minlength=shape[0])
         seen = np.logical_or.accumulate(clicks[:, ::-1], axis=1)[:, ::-1]
         seen = seen | ~clicks.any(axis=1, keepdims=True)
-        self.examined += counts_by_document(query, ranking, seen, shape)
-        self.clicked += counts_by_document(query, ranking, clicks, shape)
+        self.examined += sum_by_document(query, ranking, seen, shape)
+        self.clicked += sum_by_document(query, ranking, clicks, shape)
 
     def policy(self) -> Policy:
         """Return the ranking by mean attractiveness."""
@@ -106,9 +99,7 @@ class CascadeUCB1(Cascade):
 
     budget = 100_000
 
-    def bounds(
-        self, mean: NDArray[np.float64], examined: NDArray[np.float64], asked: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def bounds(self, mean: Floats, examined: Floats, asked: Floats) -> Floats:
         """Return the UCB1 bounds, (q, N)."""
         return mean + np.sqrt(1.5 * np.log(np.maximum(asked, 1.0)) / examined)
 
@@ -123,15 +114,13 @@ class CascadeKLUCB(Cascade):
 
     budget = 100_000
 
-    def bounds(
-        self, mean: NDArray[np.float64], examined: NDArray[np.float64], asked: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def bounds(self, mean: Floats, examined: Floats, asked: Floats) -> Floats:
         """Return the KL-UCB bounds, (q, N)."""
         logs = np.log(np.maximum(asked, math.e))
         return kl_upper_bound(mean, (logs + 3 * np.log(logs)) / examined)
 
 
-def kl_upper_bound(mean: ArrayLike, divergence: ArrayLike) -> NDArray[np.float64]:
+def kl_upper_bound(mean: ArrayLike, divergence: ArrayLike) -> Floats:
     """Return the largest q in [mean, 1] with KL(Bernoulli(mean), Bernoulli(q)) <= divergence.
 
     ``mean`` in [0, 1] and ``divergence`` >= 0 of any shapes that go together. The divergence rises
@@ -148,7 +137,7 @@ def kl_upper_bound(mean: ArrayLike, divergence: ArrayLike) -> NDArray[np.float64
     return low
 
 
-def _bernoulli_kl(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bernoulli_kl(p: Floats, q: Floats) -> Floats:
     """Return KL(Bernoulli(p), Bernoulli(q)); 0 log 0 is 0, and infinite where q excludes p."""
     with np.errstate(divide="ignore", invalid="ignore"):
         clicked = np.where(p > 0, p * np.log(p / q), 0.0)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common import checks
 from ...common.ordering import order_by_scores
+from ...common.typing import Booleans, Floats, Integers
 from ...data import World
 from ...policies import Policy, Ranker
-from ..base import register
-from ..task import Task
+from ..base import count, number, register
 from .base import Bandit
 
 
@@ -42,6 +40,8 @@ class EpsilonGreedy(Bandit):
     """
 
     budget = 50_000
+    aims_at = "Top-Down"
+    needs_features = True
     learned = ("gram", "moments")
 
     @dataclass(frozen=True)
@@ -62,23 +62,17 @@ class EpsilonGreedy(Bandit):
             Pages that are ranked by the same weights.
         """
 
-        epsilon: float = 1.0
-        epsilon_last: float = 0.05
-        halving: int = 10_000
-        ridge: float = 1.0
-        batch: int = 256
+        epsilon: float = number(1.0, least=0, most=1)
+        epsilon_last: float = number(0.05, least=0, most=1)
+        halving: int = count(10_000)
+        ridge: float = number(1.0)
+        batch: int = count(256)
 
-    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        if task.world.features is None:
-            raise ValueError("EpsilonGreedy regresses clicks on features; this world has none")
-        super().__init__(task, seed, **settings)
-        for name in ("epsilon", "epsilon_last"):
-            checks.probabilities(getattr(self.settings, name), name, 0)
-        checks.positive_integer(self.settings.halving, "halving")
-        if not float(checks.finite(self.settings.ridge, "ridge", 0)) > 0:
-            raise ValueError(f"ridge must be above 0, not {self.settings.ridge}")
-        self.features = _within_queries(task.world)
-        width = self.features.shape[2] + task.slots
+    def prepare(self) -> None:
+        """Centre the features within their queries and start the normal equations at 0."""
+        super().prepare()
+        self.features = centre_within_queries(self.task.world)
+        width = self.features.shape[2] + self.task.slots
         self.gram, self.moments = np.zeros((width, width)), np.zeros(width)
 
     @property
@@ -88,17 +82,17 @@ class EpsilonGreedy(Bandit):
         decayed = settings.epsilon / (1 + self.pages / settings.halving)
         return float(max(settings.epsilon_last, decayed))
 
-    def scores(self, query: NDArray[np.int64]) -> NDArray[np.float64]:
+    def scores(self, query: Integers) -> Floats:
         """Return the features' part of the regression for queries (n,), (n, N)."""
         n_features = self.features.shape[2]
         penalty = np.full(len(self.moments), 1e-6)  # a rank that was never filled stays 0
         penalty[:n_features] = self.settings.ridge
         weights = np.linalg.solve(self.gram + np.diag(penalty), self.moments)
         some, places = np.unique(query, return_inverse=True)
-        scores: NDArray[np.float64] = self.features[some].astype(np.float64) @ weights[:n_features]
+        scores: Floats = self.features[some].astype(np.float64) @ weights[:n_features]
         return scores[places]
 
-    def rank(self, query: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(self, query: Integers) -> Integers:
         """Rank by scores, or with probability ε at random, (n, min(K, N))."""
         scores = self.scores(query)
         explore = self.rng.random(len(query)) < self.epsilon
@@ -106,13 +100,7 @@ class EpsilonGreedy(Bandit):
         candidates = self.task.world.candidates[query]
         return order_by_scores(scores, self.task.slots, self.rng, candidates)
 
-    def update(
-        self,
-        query: NDArray[np.int64],
-        ranking: NDArray[np.int64],
-        clicks: NDArray[np.bool_],
-        rewards: NDArray[np.float64],
-    ) -> None:
+    def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Add the pages to the normal equations."""
         pages, ranks = np.nonzero(ranking >= 0)
         n_features = self.features.shape[2]
@@ -128,7 +116,7 @@ class EpsilonGreedy(Bandit):
         return Ranker(self.scores(everyone), self.task.slots, world=self.task.world)
 
 
-def _within_queries(world: World) -> NDArray[np.float32]:
+def centre_within_queries(world: World) -> NDArray[np.float32]:
     """Return standardised features minus their mean over the query's candidates, (Q, N, F)."""
     candidates = world.candidates[..., None]
     features = world.standardised_features  # 0 where there is no candidate

@@ -1,4 +1,4 @@
-"""What all Stable-Baselines3 agents share: seeds, learning in rollouts, checkpoints as data."""
+"""The base of Stable-Baselines3 agents: seeds, learning in rollouts, checkpoints as data."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...common import checks
-from ..base import Agent
-from ..task import Task
+from ...common.runtime import import_extra
+from ...common.typing import Integers
+from ..base import Agent, count, number
 
 if TYPE_CHECKING:
     from .page_networks import PageNetwork
-    from .policy_classes import IdsVecEnv
+    from .vec_env import IdsVecEnv
 
-_MAY_BE_ZERO = ("entropy", "exploration", "least_exploration")
 _COUNTERS = ("num_timesteps", "_n_updates", "_n_calls", "_episode_num")
 _REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
@@ -43,11 +41,11 @@ class NetworkSettings:
         Width of the network's layers.
     """
 
-    num_envs: int = 256
-    batch_size: int = 2048
-    learning_rate: float = 2e-3
-    half_life: float = 100_000.0
-    hidden: int = 64
+    num_envs: int = count(256)
+    batch_size: int = count(2048)
+    learning_rate: float = number(2e-3)
+    half_life: float = number(100_000.0)
+    hidden: int = count(64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,28 +62,30 @@ class ProximalSettings(NetworkSettings):
         How far the probability ratio counts.
     """
 
-    steps: int = 8
-    epochs: int = 4
-    clip_range: float = 0.2
+    steps: int = count(8)
+    epochs: int = count(4)
+    clip_range: float = number(0.2)
 
 
 class StableBaselinesAgent(Agent):
     """An agent whose learning is done by a Stable-Baselines3 algorithm.
 
-    A subclass says how pages are seen (``action``) and makes the algorithm (``_make``). Global
-    random generators, which Stable-Baselines3 draws from, are the agent's own while it learns and
-    are given back afterwards.
+    A subclass says how pages are seen (``action``) and makes the algorithm
+    (``make_algorithm``). Global random generators, which Stable-Baselines3 draws from, are the
+    agent's own while it learns and are given back afterwards.
     """
 
-    action = "scores"
-    reward_scale = 1.0
+    extra = "agents"
+    reward_scale: ClassVar[float] = 1.0
 
-    def __init__(self, task: Task, seed: int = 0, **settings: Any) -> None:
-        super().__init__(task, seed, **settings)
-        self._check_settings()
-        from .policy_classes import IdsVecEnv
+    def prepare(self) -> None:
+        """Make the environments and the algorithm."""
+        import_extra("sb3_contrib", self.extra, f"{self.name} needs")  # it brings the other
+        from stable_baselines3.common.logger import Logger
 
-        world = task.world
+        from .vec_env import IdsVecEnv
+
+        world = self.task.world
         if world.features is None:  # then only what is learned for a query alone tells them apart
             self._features = np.tile(
                 np.eye(world.n_docs, dtype=np.float32), (world.n_queries, 1, 1)
@@ -93,31 +93,32 @@ class StableBaselinesAgent(Agent):
         else:
             self._features = world.standardised_features.copy()  # writeable, as torch wants it
         self._candidates = world.candidates.copy()
-        envs = task.vector_env(self.settings.num_envs, self.action, "ids")
+        envs = self.task.vector_env(self.settings.num_envs, self.action, "ids")
         self._env: IdsVecEnv = IdsVecEnv(envs, self.reward_scale)
         self._generators: Any = None
         with self._own_generators():
-            self.model: Any = self._make()
-        from stable_baselines3.common.logger import Logger
-
+            self.model: Any = self.make_algorithm()
         self.model.set_logger(Logger(None, []))  # or each rollout would make one
 
-    def _check_settings(self) -> None:
-        """Raise unless every setting is above 0 (shares and weights: at least 0)."""
-        for field in dataclasses.fields(self.settings):
-            value = getattr(self.settings, field.name)
-            if isinstance(field.default, int):
-                checks.positive_integer(value, field.name)
-                continue
-            number = float(checks.finite(value, field.name, 0))
-            if number < 0 or (number == 0 and field.name not in _MAY_BE_ZERO):
-                raise ValueError(f"{field.name} must be above 0, not {value!r}")
-
-    def _make(self) -> Any:
-        """Return the algorithm."""
+    def make_algorithm(self) -> Any:
+        """Return the algorithm, made with ``shared_arguments``."""
         raise NotImplementedError
 
-    def _network(self) -> PageNetwork:
+    def shared_arguments(self, **of_policy: Any) -> dict[str, Any]:
+        """Return the arguments that every algorithm gets; ``of_policy`` goes to its policy."""
+        own = self.settings
+        shared = {
+            "env": self._env, "learning_rate": self._rate(), "batch_size": own.batch_size,
+            "seed": self.seed, "device": "cpu",
+            "policy_kwargs": {"network": self.make_network, **of_policy},
+        }  # fmt: skip
+        if not isinstance(own, ProximalSettings):
+            return shared
+        undiscounted = {"gamma": 1.0, "gae_lambda": 1.0}
+        return shared | undiscounted | {"n_epochs": own.epochs, "clip_range": own.clip_range}
+
+    def make_network(self) -> PageNetwork:
+        """Return a new network for the world's pages."""
         from .page_networks import PageNetwork
 
         return PageNetwork(
@@ -174,7 +175,7 @@ class StableBaselinesAgent(Agent):
             "replayed": self._replayed(),
         }
 
-    def _queries(self) -> NDArray[np.int64]:
+    def _queries(self) -> Integers:
         if self.model._last_obs is None:
             return np.zeros(0, dtype=np.int64)
         return self.model._last_obs[:, 0].astype(np.int64)

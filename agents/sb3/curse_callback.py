@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from stable_baselines3.common.callbacks import BaseCallback
+
 from ...clickmodels import ClickModel
 from ...common import checks
 from ..task import EnvOrMake, Task
 from ..watch import CurseWatch, Measurement
 from .deployment import deployed_policy
-
-try:
-    from stable_baselines3.common.callbacks import BaseCallback
-except ImportError as error:
-    raise ImportError("CurseCallback needs pip install 'clickgym[agents]'") from error
 
 
 class CurseCallback(BaseCallback):
@@ -61,7 +58,7 @@ class CurseCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         if self.watch is None:
-            self.task = self.task or _task_of(self.training_env)
+            self.task = self.task or find_task(self.training_env)
             known = self.task.model, self.user, self.task.world
             self.watch = CurseWatch(*known, self.log_dir, self.seed)
         if not self.history:
@@ -83,13 +80,10 @@ class CurseCallback(BaseCallback):
         self.watch.measure(deployed_policy(self.model, self.task), self.pages)
 
 
-def _task_of(env: Any) -> Task:
+def find_task(env: Any) -> Task:
     """Return the task of a Stable-Baselines3 ``VecEnv``, whatever wraps it."""
     try:
-        settings = env.get_attr("settings", indices=[0])[0]
-        return Task(
-            settings.world, settings.model, settings.slots, settings.reward, settings.learned
-        )
+        return Task.from_settings(env.get_attr("settings", indices=[0])[0])
     except AttributeError as error:
         raise ValueError(
             "the training environment does not tell its world and model; give task="

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ...common.typing import Floats, Integers
 from ...envs import RankingVectorEnv
 from ...envs.validity import repaired
 from ...policies import Policy, Ranker
 from ..task import Task
+from .slot_policy import SlotPolicy
 
 _ROWS = 1024  # queries at a time
 
@@ -38,9 +41,7 @@ def deployed_policy(model: Any, task: Task) -> Policy:
     """
     network: Any = getattr(model.policy, "mlp_extractor", None)
     if hasattr(network, "scorer") and isinstance(model.action_space, spaces.Discrete):
-        from .slot_policy import SlotPolicy
-
-        return SlotPolicy.of_network(network, task.world)
+        return SlotPolicy.from_network(network, task.world)
     if isinstance(model.action_space, spaces.Box):
         return Ranker(_scores(model, task), task.slots, world=task.world)
     rankings = _slots(model, task) if _action(model) == "slots" else _rankings(model, task)
@@ -59,7 +60,7 @@ def _action(model: Any) -> str:
     raise ValueError(f"no clickgym environment has actions {model.action_space}")
 
 
-def _batches(model: Any, task: Task) -> Iterator[tuple[NDArray[np.int64], RankingVectorEnv, Any]]:
+def _batches(model: Any, task: Task) -> Iterator[tuple[Integers, RankingVectorEnv, Any]]:
     """Yield queries, the environments that show them, and the observations, as ``model`` saw."""
     space = model.observation_space
     by_id = isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)) or _is_ids(space)
@@ -91,14 +92,14 @@ def _predict(model: Any, observation: Any, **masks: Any) -> NDArray[Any]:
     return np.asarray(model.predict(observation, deterministic=True, **masks)[0])
 
 
-def _scores(model: Any, task: Task) -> NDArray[np.float64]:
+def _scores(model: Any, task: Task) -> Floats:
     scores = np.zeros((task.world.n_queries, task.world.n_docs))
     for query, _, seen in _batches(model, task):
         scores[query] = _predict(model, seen)
     return scores
 
 
-def _rankings(model: Any, task: Task) -> NDArray[np.int64]:
+def _rankings(model: Any, task: Task) -> Integers:
     world = task.world
     rankings = np.full((world.n_queries, task.slots), -1, dtype=np.int64)
     masked = _has_masks(model)
@@ -110,7 +111,7 @@ def _rankings(model: Any, task: Task) -> NDArray[np.int64]:
     return rankings
 
 
-def _slots(model: Any, task: Task) -> NDArray[np.int64]:
+def _slots(model: Any, task: Task) -> Integers:
     rankings = np.full((task.world.n_queries, task.slots), -1, dtype=np.int64)
     masked = _has_masks(model)
     for query, env, seen in _batches(model, task):
@@ -126,6 +127,4 @@ def _slots(model: Any, task: Task) -> NDArray[np.int64]:
 
 
 def _has_masks(model: Any) -> bool:
-    from inspect import signature
-
     return "action_masks" in signature(model.predict).parameters

@@ -7,6 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ...common.typing import Booleans
+
 
 class CandidateScorer(nn.Module):
     """Scores every candidate of a page in the context of the other candidates.
@@ -101,7 +103,7 @@ class PageNetwork(nn.Module):
     def __init__(
         self,
         features: NDArray[np.float32],
-        candidates: NDArray[np.bool_],
+        candidates: Booleans,
         slots: int,
         hidden: int = 64,
     ) -> None:
@@ -176,7 +178,7 @@ class ScoresCritic(nn.Module):
     def __init__(
         self,
         features: NDArray[np.float32],
-        candidates: NDArray[np.bool_],
+        candidates: Booleans,
         hidden: int = 64,
         sharpness: float = 10.0,
     ) -> None:

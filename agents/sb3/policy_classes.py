@@ -1,4 +1,4 @@
-"""Stable-Baselines3 policies around the scorer, and the environment that they look at."""
+"""Stable-Baselines3's policy classes, around our networks."""
 
 from __future__ import annotations
 
@@ -7,68 +7,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from numpy.typing import NDArray
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3 import DQN
+from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
+from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+from stable_baselines3.sac.policies import Actor, SACPolicy
 from torch import Tensor, nn
 
 from .page_networks import PageNetwork, ScoresCritic
-from .vec_env import StableBaselinesVecEnv
 
-try:
-    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-    from stable_baselines3 import DQN
-    from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-    from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-    from stable_baselines3.sac.policies import Actor, SACPolicy
-except ImportError as error:
-    raise ImportError("Stable-Baselines3 needs pip install 'clickgym[agents]'") from error
-
-from ...envs import RankingVectorEnv
-
-WIDEST = 100.0  # of scores: the environment takes any, and clipping them would tie the best
 NEVER = -1e9  # the value of a document that cannot be placed
 
 
-class IdsVecEnv(StableBaselinesVecEnv):
-    """A batch whose observations are numbers (n, 1) or (n, 1 + N): the id, and what is placed.
-
-    Stable-Baselines3 would turn ids into one-hot vectors as long as the world has queries; the
-    networks look features up instead. ``finished`` counts the pages that were shown, and rewards
-    are multiplied by ``scale``.
-    """
-
-    def __init__(self, env: RankingVectorEnv, scale: float = 1.0) -> None:
-        super().__init__(env)
-        self.scale = scale
-        width = 1 + env.world.n_docs if env.settings.action == "slots" else 1
-        highest = float(max(env.world.n_queries, env.slots + 1))
-        self.observation_space = spaces.Box(0.0, highest, (width,), np.float32)
-        if env.settings.action == "scores":
-            self.action_space = spaces.Box(-WIDEST, WIDEST, (env.world.n_docs,), np.float32)
-        self.finished = 0
-
-    def _numbers(self, observation: NDArray[Any]) -> NDArray[np.float32]:
-        return observation.reshape(self.num_envs, -1).astype(np.float32)
-
-    def reset(self) -> NDArray[np.float32]:
-        """Reset all pages."""
-        return self._numbers(super().reset())
-
-    def resume(self, query: NDArray[np.int64], state: dict[str, Any]) -> NDArray[np.float32]:
-        """Start pages of ``query`` (n,), with the generator in ``state``."""
-        self._reset_seeds()
-        observation, _ = self.env.reset(seed=0, options={"query": query})
-        self.env.np_random.bit_generator.state = state
-        return self._numbers(observation)
-
-    def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Step all pages."""
-        observation, rewards, done, infos = super().step_wait()
-        self.finished += int(done.sum())
-        return self._numbers(observation), rewards * np.float32(self.scale), done, infos
-
-
-class _Both(nn.Module):
+class _Identity(nn.Module):
     """Stands where Stable-Baselines3 has layers after the features: they are in the network."""
 
     def forward(self, value: Tensor) -> Tensor:
@@ -85,8 +37,8 @@ class _AroundTheScorer:
 
     def _build(self, lr_schedule: Any) -> None:
         policy: Any = self  # the layers are not of the types declared there
-        policy.mlp_extractor, policy.action_net = self.make_network(), _Both()
-        policy.value_net = _Both()
+        policy.mlp_extractor, policy.action_net = self.make_network(), _Identity()
+        policy.value_net = _Identity()
         self._more_parameters()
         settings = policy.optimizer_kwargs
         policy.optimizer = policy.optimizer_class(

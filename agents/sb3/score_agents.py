@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...policies import Ranker
-from ..base import register
+from ..base import count, number, register
 from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
 
 
@@ -51,20 +51,16 @@ class PPOAgent(_ScoresAgent):
             Standard deviation of the scores at first; it is learned.
         """
 
-        spread: float = 0.5
+        spread: float = number(0.5)
 
-    def _make(self) -> Any:
+    def make_algorithm(self) -> Any:
+        """Return PPO."""
         from stable_baselines3 import PPO
 
         from .policy_classes import ScoresPolicy
 
-        own = self.settings
-        return PPO(
-            ScoresPolicy, self._env, learning_rate=self._rate(), n_steps=own.steps,
-            batch_size=own.batch_size, n_epochs=own.epochs, gamma=1.0, gae_lambda=1.0,
-            clip_range=own.clip_range, seed=self.seed, device="cpu",
-            policy_kwargs={"network": self._network, "log_std_init": float(np.log(own.spread))},
-        )  # fmt: skip
+        shared = self.shared_arguments(log_std_init=float(np.log(self.settings.spread)))
+        return PPO(ScoresPolicy, n_steps=self.settings.steps, **shared)
 
     def _scorer(self) -> Any:
         return self.model.policy.mlp_extractor
@@ -99,15 +95,16 @@ class SACAgent(_ScoresAgent):
             Of the critic's soft ranks.
         """
 
-        batch_size: int = 1024
-        learning_rate: float = 3e-3
-        gradient_steps: int = 1
-        buffer_size: int = 100_000
-        entropy: float = 0.03
-        spread: float = 0.5
-        sharpness: float = 5.0
+        batch_size: int = count(1024)
+        learning_rate: float = number(3e-3)
+        gradient_steps: int = count(1)
+        buffer_size: int = count(100_000)
+        entropy: float = number(0.03, least=0)
+        spread: float = number(0.5)
+        sharpness: float = number(5.0)
 
-    def _make(self) -> Any:
+    def make_algorithm(self) -> Any:
+        """Return SAC."""
         from stable_baselines3 import SAC
 
         from .page_networks import ScoresCritic
@@ -115,17 +112,13 @@ class SACAgent(_ScoresAgent):
 
         own = self.settings
 
-        def critic() -> ScoresCritic:
+        def make_critic() -> ScoresCritic:
             return ScoresCritic(self._features, self._candidates, own.hidden, own.sharpness)
 
+        shared = self.shared_arguments(critic=make_critic, log_std_init=float(np.log(own.spread)))
         return SAC(
-            ScoresSACPolicy, self._env, learning_rate=self._rate(), buffer_size=own.buffer_size,
-            learning_starts=0, batch_size=own.batch_size, gamma=0.0,
-            gradient_steps=own.gradient_steps, ent_coef=own.entropy, seed=self.seed, device="cpu",
-            policy_kwargs={
-                "network": self._network, "critic": critic,
-                "log_std_init": float(np.log(own.spread)),
-            },
+            ScoresSACPolicy, buffer_size=own.buffer_size, learning_starts=0, gamma=0.0,
+            gradient_steps=own.gradient_steps, ent_coef=own.entropy, **shared,
         )  # fmt: skip
 
     def _scorer(self) -> Any:

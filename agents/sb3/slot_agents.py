@@ -6,19 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...policies import Policy
-from ..base import register
+from ..base import count, number, register
 from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
+from .deployment import deployed_policy
 from .slot_policy import SlotPolicy
 
 
-class _SlotsAgent(StableBaselinesAgent):
-    """Fills a page slot by slot; a page is as many steps as it has slots."""
-
-    action = "slots"
-
-
 @register("MaskablePPO")
-class MaskablePPOAgent(_SlotsAgent):
+class MaskablePPOAgent(StableBaselinesAgent):
     """Proximal policy optimisation of the choice of the next document, among the free ones.
 
     The reward comes with the last slot and counts for all choices of the page alike (no
@@ -28,6 +23,7 @@ class MaskablePPOAgent(_SlotsAgent):
     """
 
     budget = 150_000
+    action = "slots"
 
     @dataclass(frozen=True)
     class Settings(ProximalSettings):
@@ -39,32 +35,30 @@ class MaskablePPOAgent(_SlotsAgent):
             Weight of the entropy of choices; the higher, the more is explored.
         """
 
-        batch_size: int = 5120
-        learning_rate: float = 5e-3
-        steps: int = 4
-        epochs: int = 2
-        entropy: float = 0.0
+        batch_size: int = count(5120)
+        learning_rate: float = number(5e-3)
+        steps: int = count(4)
+        epochs: int = count(2)
+        entropy: float = number(0.0, least=0)
 
-    def _make(self) -> Any:
-        from .policy_classes import MaskedSlotsPolicy  # first: it says what is missing
+    def make_algorithm(self) -> Any:
+        """Return MaskablePPO."""
+        from sb3_contrib import MaskablePPO
 
-        from sb3_contrib import MaskablePPO  # isort: skip
+        from .policy_classes import MaskedSlotsPolicy
 
-        own = self.settings
+        steps, entropy = self.settings.steps * self.task.slots, self.settings.entropy
         return MaskablePPO(
-            MaskedSlotsPolicy, self._env, learning_rate=self._rate(),
-            n_steps=own.steps * self.task.slots, batch_size=own.batch_size, n_epochs=own.epochs,
-            gamma=1.0, gae_lambda=1.0, clip_range=own.clip_range, ent_coef=own.entropy,
-            seed=self.seed, device="cpu", policy_kwargs={"network": self._network},
-        )  # fmt: skip
+            MaskedSlotsPolicy, n_steps=steps, ent_coef=entropy, **self.shared_arguments()
+        )
 
     def policy(self) -> SlotPolicy:
         """Return the policy that draws documents slot by slot."""
-        return SlotPolicy.of_network(self.model.policy.mlp_extractor, self.task.world)
+        return SlotPolicy.from_network(self.model.policy.mlp_extractor, self.task.world)
 
 
 @register("DQN")
-class DQNAgent(_SlotsAgent):
+class DQNAgent(StableBaselinesAgent):
     """Deep Q-learning of the value of the next document.
 
     The value of a choice is regressed on the clicks that the page went on to get (returns of K
@@ -75,6 +69,7 @@ class DQNAgent(_SlotsAgent):
     """
 
     budget = 100_000
+    action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2
 
@@ -96,38 +91,36 @@ class DQNAgent(_SlotsAgent):
             What it never falls below.
         """
 
-        learning_rate: float = 5e-3
-        half_life: float = 50_000.0
-        gradient_steps: int = 4
-        buffer_pages: int = 10_000
-        exploration: float = 0.3
-        exploration_half_life: float = 30_000.0
-        least_exploration: float = 0.02
+        learning_rate: float = number(5e-3)
+        half_life: float = number(50_000.0)
+        gradient_steps: int = count(4)
+        buffer_pages: int = count(10_000)
+        exploration: float = number(0.3, least=0)
+        exploration_half_life: float = number(30_000.0)
+        least_exploration: float = number(0.02, least=0)
 
-    def _make(self) -> Any:
+    def make_algorithm(self) -> Any:
+        """Return DQN, whose exploration follows the pages shown."""
         from .policy_classes import FreeDQN, SlotsDQNPolicy
 
         own, slots = self.settings, self.task.slots
 
-        def exploring(_: float) -> float:
+        def explore(_: float) -> float:
             share = own.exploration * 0.5 ** (self._env.finished / own.exploration_half_life)
             return max(share, own.least_exploration)
 
         model = FreeDQN(
-            SlotsDQNPolicy, self._env, learning_rate=self._rate(),
-            buffer_size=own.buffer_pages * slots, learning_starts=own.num_envs * slots,
-            batch_size=own.batch_size, gamma=1.0, train_freq=slots,
-            gradient_steps=own.gradient_steps, n_steps=slots, target_update_interval=10_000,
-            seed=self.seed, device="cpu", policy_kwargs={"network": self._network},
+            SlotsDQNPolicy, buffer_size=own.buffer_pages * slots,
+            learning_starts=own.num_envs * slots, gamma=1.0, train_freq=slots, n_steps=slots,
+            gradient_steps=own.gradient_steps, target_update_interval=10_000,
+            **self.shared_arguments(),
         )  # fmt: skip
-        model.exploration_schedule = exploring
-        model.exploration_rate = exploring(1.0)
+        model.exploration_schedule = explore
+        model.exploration_rate = explore(1.0)
         return model
 
     def policy(self) -> Policy:
         """Return the ranking that always places the document of the highest value."""
-        from .deployment import deployed_policy
-
         return deployed_policy(self.model, self.task)
 
 

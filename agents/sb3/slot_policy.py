@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ...data import World
 from ...policies import Policy, register
 
@@ -76,7 +77,7 @@ class SlotPolicy(Policy):
         self._length = np.minimum(self.slots, self.candidates.sum(axis=1))
 
     @classmethod
-    def of_network(cls, network: PageNetwork, world: World) -> SlotPolicy:
+    def from_network(cls, network: PageNetwork, world: World) -> SlotPolicy:
         """Return the policy of a trained network on the pages of ``world``."""
         import torch
 
@@ -96,8 +97,8 @@ class SlotPolicy(Policy):
         return {**self._arrays, "candidates": self.candidates, "slots": self.slots}
 
     def next_log_probs(
-        self, query: NDArray[np.int64], placed: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+        self, query: Integers, placed: Booleans
+    ) -> Floats:
         """Return log P(next document | page so far), (n, N), for placed documents (n, N) bool.
 
         -inf for what is placed or no candidate.
@@ -116,8 +117,8 @@ class SlotPolicy(Policy):
         return scores - top - np.log(np.where(some, total, 1.0))
 
     def _fill(
-        self, query: NDArray[np.int64], choose: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, query: Integers, choose: Any
+    ) -> tuple[Integers, Floats]:
         """Fill pages by ``choose(slot, rows, log_probs) -> documents`` and add up their logs."""
         ranking = np.full((len(query), self.slots), -1, dtype=np.int64)
         log_prob = np.zeros(len(query))
@@ -135,35 +136,35 @@ class SlotPolicy(Policy):
         return ranking, log_prob
 
     def draw(
-        self, query: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, query: Integers, rng: np.random.Generator
+    ) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their exact log-probabilities (n,)."""
 
-        def choose(slot: int, rows: Any, logs: NDArray[np.float64]) -> NDArray[np.int64]:
+        def choose(slot: int, rows: Any, logs: Floats) -> Integers:
             return (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
 
         return self._fill(query, choose)
 
-    def greedy(self, query: ArrayLike) -> NDArray[np.int64]:
+    def greedy(self, query: ArrayLike) -> Integers:
         """Return the rankings (n, K) that always take the likeliest next document."""
 
-        def choose(slot: int, rows: Any, logs: NDArray[np.float64]) -> NDArray[np.int64]:
+        def choose(slot: int, rows: Any, logs: Floats) -> Integers:
             return logs.argmax(axis=1)
 
         return self._fill(self.check_query(query), choose)[0]
 
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,); repeats and non-candidates have -inf."""
         query, ranking = self.check_pages(query, ranking)
         right_length = (ranking >= 0).sum(axis=1) == self._length[query]
 
-        def choose(slot: int, rows: NDArray[np.int64], logs: Any) -> NDArray[np.int64]:
+        def choose(slot: int, rows: Integers, logs: Any) -> Integers:
             return np.maximum(ranking[rows, slot], 0)
 
         return np.where(right_length, self._fill(query, choose)[1], -np.inf)
 
 
-def _masked_mean(encodings: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _masked_mean(encodings: Floats, mask: Booleans) -> Floats:
     weight = mask.astype(encodings.dtype)
     total = np.matmul(weight[:, None], encodings)[:, 0]
     return total / np.maximum(weight.sum(axis=1, keepdims=True), 1.0)

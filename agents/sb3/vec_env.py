@@ -1,4 +1,4 @@
-"""A vectorised ranking environment as Stable-Baselines3 wants it."""
+"""Vectorised ranking environments as Stable-Baselines3 wants them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
 
+from ...common.typing import Booleans, Integers
 from ...envs import RankingVectorEnv
 
-try:
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError as error:
-    raise ImportError("Stable-Baselines3 needs pip install 'clickgym[agents]'") from error
+WIDEST = 100.0  # of scores: the environment takes any, and clipping them would tie the best
 
 
 class StableBaselinesVecEnv(VecEnv):
@@ -53,7 +54,7 @@ class StableBaselinesVecEnv(VecEnv):
         """Keep the actions for ``step_wait``."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Any, NDArray[np.float32], Booleans, list[dict[str, Any]]]:
         """Step all pages."""
         observation, rewards, terminated, truncated, info = self.env.step(self._actions)
         done = terminated | truncated
@@ -96,11 +97,48 @@ class StableBaselinesVecEnv(VecEnv):
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
         """Return False for every page, but for ``Monitor``, whose work is done here."""
-        from stable_baselines3.common.monitor import Monitor
-
         return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of each page."""
         images = self.env.render()
         return [None] * self.num_envs if images is None else list(images)
+
+
+class IdsVecEnv(StableBaselinesVecEnv):
+    """A batch whose observations are numbers (n, 1) or (n, 1 + N): the id, and what is placed.
+
+    Stable-Baselines3 would turn ids into one-hot vectors as long as the world has queries; the
+    networks look features up instead. ``finished`` counts the pages that were shown, and rewards
+    are multiplied by ``scale``.
+    """
+
+    def __init__(self, env: RankingVectorEnv, scale: float = 1.0) -> None:
+        super().__init__(env)
+        self.scale = scale
+        width = 1 + env.world.n_docs if env.settings.action == "slots" else 1
+        highest = float(max(env.world.n_queries, env.slots + 1))
+        self.observation_space = spaces.Box(0.0, highest, (width,), np.float32)
+        if env.settings.action == "scores":
+            self.action_space = spaces.Box(-WIDEST, WIDEST, (env.world.n_docs,), np.float32)
+        self.finished = 0
+
+    def _numbers(self, observation: NDArray[Any]) -> NDArray[np.float32]:
+        return observation.reshape(self.num_envs, -1).astype(np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        """Reset all pages."""
+        return self._numbers(super().reset())
+
+    def resume(self, query: Integers, state: dict[str, Any]) -> NDArray[np.float32]:
+        """Start pages of ``query`` (n,), with the generator in ``state``."""
+        self._reset_seeds()
+        observation, _ = self.env.reset(seed=0, options={"query": query})
+        self.env.np_random.bit_generator.state = state
+        return self._numbers(observation)
+
+    def step_wait(self) -> tuple[Any, NDArray[np.float32], Booleans, list[dict[str, Any]]]:
+        """Step all pages."""
+        observation, rewards, done, infos = super().step_wait()
+        self.finished += int(done.sum())
+        return self._numbers(observation), rewards * np.float32(self.scale), done, infos

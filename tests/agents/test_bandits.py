@@ -246,7 +246,7 @@ def arrays_of(agent):
 
 
 def test_epsilon_greedy_says_that_it_needs_features():
-    with pytest.raises(ValueError, match="EpsilonGreedy regresses clicks on features"):
+    with pytest.raises(ValueError, match="EpsilonGreedy learns from features"):
         made("EpsilonGreedy", {}, world=data.World(small_world().relevance))
 
 
