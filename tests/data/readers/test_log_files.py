@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym.data import read_pyclick, read_sessions
 
@@ -137,7 +138,7 @@ def test_pyclick_mapping_of_files_is_a_log_a_name(tmp_path):
     assert {log.fingerprint for log in logs.values()} == {world.fingerprint}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("page", "message"),
     [
         ("q a,b : a", "not query<TAB>documents : clicks"),
@@ -192,7 +193,7 @@ def test_labels_do_not_change_candidates(tmp_path, sessions):
     assert world.candidates.tolist() == sessions[0].candidates.tolist()
 
 
-@pytest.mark.parametrize(("grades", "taken"), [([1, 3, 1], 1), ([1, 3], 3), ([-2, 0, 2], 0)])
+@loop_over(("grades", "taken"), [([1, 3, 1], 1), ([1, 3], 3), ([-2, 0, 2], 0)])
 def test_labels_that_disagree(tmp_path, grades, taken):
     labels = "".join(f"1\t30\t[4]\t[1]\t[0]\t[{grade}]\n" for grade in grades)
     path = write(tmp_path, labels, "labels")
@@ -243,7 +244,7 @@ def test_sessions_mapping_of_files_shares_one_world(tmp_path):
     assert world.relevance[1].tolist() == [3, 0, 0]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("line", "message"),
     [
         ("1\t2\t[3]\t[1]", "4 fields split by tabs, not 5"),
@@ -265,7 +266,7 @@ def test_sessions_malformed_line_is_located(tmp_path, line, message):
     assert str(error.value).startswith(f"{path}:3: ")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("line", "message"),
     [
         ("1\t2\t[3]\t[1]\t[0]", "5 fields split by tabs, not 6"),
@@ -285,7 +286,7 @@ def test_labels_malformed_line_is_located(tmp_path, line, message):
 # Both
 
 
-@pytest.mark.parametrize("read", [read_pyclick, read_sessions])
+@loop_over("read", [read_pyclick, read_sessions])
 def test_missing_file(tmp_path, read):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read(tmp_path / "nowhere")
@@ -296,20 +297,20 @@ def test_missing_labels(tmp_path):
         read_sessions(write(tmp_path, SESSIONS), tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("read", [read_pyclick, read_sessions])
+@loop_over("read", [read_pyclick, read_sessions])
 def test_file_without_pages(tmp_path, read):
     with pytest.raises(ValueError, match=r"log\.txt: no pages in it"):
         read(write(tmp_path, " \n\n"))
 
 
-@pytest.mark.parametrize("read", [read_pyclick, read_sessions])
-@pytest.mark.parametrize("nothing", [[], {}, {"train": []}])
+@loop_over("read", [read_pyclick, read_sessions])
+@loop_over("nothing", [[], {}, {"train": []}])
 def test_no_files(read, nothing):
     with pytest.raises(ValueError, match="at least one file"):
         read(nothing)
 
 
-@pytest.mark.parametrize("read", [read_pyclick, read_sessions])
+@loop_over("read", [read_pyclick, read_sessions])
 def test_not_text(tmp_path, read):
     path = tmp_path / "log.txt"
     path.write_bytes(b"\xff\xfe\n")

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import random_models, small_world
+from looping import loop_over
 
-from clickgym.common import grouping as folding
-from clickgym.common.grouping import fold_rows, group_rows
+from clickgym.common import grouping
 from clickgym.data import ClickLog
 from clickgym.data import log as log_module
 
@@ -78,34 +78,34 @@ def arguments(**changes):
     return given | changes
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "value"),
     [
-        pytest.param("query", [[0, 1, 0]], id="query-2d"),
-        pytest.param("query", [0.0, 1.0, 0.0], id="query-float"),
-        pytest.param("query", [0, -1, 0], id="query-negative"),
-        pytest.param("query", [0, 2**31, 0], id="query-beyond-int32"),
-        pytest.param("ranking", [0, 2, 1], id="ranking-1d"),
-        pytest.param("ranking", [[0.0, 1.0], [2.0, -1.0], [1.0, 0.0]], id="ranking-float"),
-        pytest.param("ranking", [[0, 1], [2, -1]], id="ranking-too-few-rows"),
-        pytest.param("ranking", [[0, 1], [2], [1, 0]], id="ranking-ragged"),
-        pytest.param("ranking", [[0, 1], [2, -2], [1, 0]], id="ranking-below-minus-one"),
-        pytest.param("ranking", [[0, 1], [-1, 2], [1, 0]], id="ranking-gap"),
-        pytest.param("ranking", np.zeros((3, 0), dtype=int), id="ranking-no-slots"),
-        pytest.param("clicks", [0, 1, 0], id="clicks-1d"),
-        pytest.param("clicks", [[0], [1], [0]], id="clicks-other-slots"),
-        pytest.param("clicks", [[0, 1], [1, 0]], id="clicks-too-few-rows"),
-        pytest.param("clicks", [[0, 2], [1, 0], [0, 0]], id="clicks-two"),
-        pytest.param("clicks", [[0, np.nan], [1, 0], [0, 0]], id="clicks-nan"),
-        pytest.param("clicks", [[0, 1], [1, 1], [0, 0]], id="clicks-on-an-empty-slot"),
-        pytest.param("log_propensity", [-0.5, -1.0], id="log_propensity-too-short"),
-        pytest.param("log_propensity", [-0.5, 0.1, 0.0], id="log_propensity-above-zero"),
-        pytest.param("log_propensity", [-0.5, np.nan, 0.0], id="log_propensity-nan"),
-        pytest.param("log_propensity", [-0.5, -np.inf, 0.0], id="log_propensity-impossible"),
-        pytest.param("weight", [[1.0], [0.0], [2.5]], id="weight-2d"),
-        pytest.param("weight", [1.0, 2.0], id="weight-too-short"),
-        pytest.param("weight", [1.0, -1.0, 2.0], id="weight-negative"),
-        pytest.param("weight", [1.0, np.inf, 2.0], id="weight-infinite"),
+        ("query", [[0, 1, 0]]),  # 2d
+        ("query", [0.0, 1.0, 0.0]),  # float
+        ("query", [0, -1, 0]),  # negative
+        ("query", [0, 2**31, 0]),  # beyond int32
+        ("ranking", [0, 2, 1]),  # 1d
+        ("ranking", [[0.0, 1.0], [2.0, -1.0], [1.0, 0.0]]),  # float
+        ("ranking", [[0, 1], [2, -1]]),  # too few rows
+        ("ranking", [[0, 1], [2], [1, 0]]),  # ragged
+        ("ranking", [[0, 1], [2, -2], [1, 0]]),  # below minus one
+        ("ranking", [[0, 1], [-1, 2], [1, 0]]),  # gap
+        ("ranking", np.zeros((3, 0), dtype=int)),  # no slots
+        ("clicks", [0, 1, 0]),  # 1d
+        ("clicks", [[0], [1], [0]]),  # other slots
+        ("clicks", [[0, 1], [1, 0]]),  # too few rows
+        ("clicks", [[0, 2], [1, 0], [0, 0]]),  # two
+        ("clicks", [[0, np.nan], [1, 0], [0, 0]]),  # nan
+        ("clicks", [[0, 1], [1, 1], [0, 0]]),  # on an empty slot
+        ("log_propensity", [-0.5, -1.0]),  # too short
+        ("log_propensity", [-0.5, 0.1, 0.0]),  # above zero
+        ("log_propensity", [-0.5, np.nan, 0.0]),  # nan
+        ("log_propensity", [-0.5, -np.inf, 0.0]),  # impossible
+        ("weight", [[1.0], [0.0], [2.5]]),  # 2d
+        ("weight", [1.0, 2.0]),  # too short
+        ("weight", [1.0, -1.0, 2.0]),  # negative
+        ("weight", [1.0, np.inf, 2.0]),  # infinite
     ],
 )
 def test_a_bad_argument_is_named(name, value):
@@ -123,19 +123,19 @@ def test_an_unknown_argument_is_an_error():
         ClickLog(**arguments(), weights=[1.0, 1.0, 1.0])
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@loop_over("name", COLUMNS)
 def test_attributes_cannot_be_set(name):
     with pytest.raises(dataclasses.FrozenInstanceError, match=name):
         setattr(ClickLog(**arguments()), name, None)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@loop_over("name", COLUMNS)
 def test_arrays_cannot_be_written_into(name):
     with pytest.raises(ValueError, match="read-only"):
         getattr(ClickLog(**arguments()), name)[0] = 0
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "dtype"),
     [("query", np.int32), ("clicks", np.bool_), ("log_propensity", np.float64),
      ("weight", np.float64)],
@@ -160,17 +160,13 @@ def test_impressions_without_weights_are_the_rows():
     assert ClickLog(**arguments(weight=None)).impressions == 3.0
 
 
-@pytest.mark.parametrize(
-    "rows", [slice(1, 3), [1, 2], np.array([False, True, True])], ids=["slice", "indices", "mask"]
-)
+@loop_over("rows", [slice(1, 3), [1, 2], np.array([False, True, True])])
 def test_chosen_rows_are_a_log_of_all_columns(rows):
     expected = ClickLog([1, 0], [[2, -1], [1, 0]], [[1, 0], [0, 0]], [-1.0, 0.0], [0.0, 2.5])
     assert_same(ClickLog(**arguments())[rows], expected)
 
 
-@pytest.mark.parametrize(
-    ("query", "ranking", "name"), [(6, 0, "query"), (0, 7, "ranking")], ids=["query", "document"]
-)
+@loop_over(("query", "ranking", "name"), [(6, 0, "query"), (0, 7, "ranking")])
 def test_a_log_that_shows_what_a_world_has_not_is_refused(query, ranking, name):
     with pytest.raises(ValueError, match=rf"^{name}\[0"):
         ClickLog([query], [[ranking]], [[False]]).check_world(small_world())
@@ -191,16 +187,14 @@ def numbered_log(n=1000):
                     weight=np.arange(n, dtype=float))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "fractions", [(1.0,), (0.8, 0.1, 0.1), (0.5, 0.5), (1 / 3,) * 3, (0.0, 1.0)]
-)
+@loop_over("fractions", [(1.0,), (0.8, 0.1, 0.1), (0.5, 0.5), (1 / 3,) * 3, (0.0, 1.0)])
 def test_split_parts_are_disjoint_and_complete(fractions):
     parts = numbered_log().split(fractions, seed=1)
     numbers = np.concatenate([part.weight for part in parts])
     np.testing.assert_array_equal(np.sort(numbers), np.arange(1000))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("n", "fractions", "sizes"),
     [
         (1000, (0.8, 0.1, 0.1), [800, 100, 100]),
@@ -242,9 +236,7 @@ def test_split_is_not_in_order_of_the_rows():
     assert 200 < (first < 500).sum() < 300  # 250 expected; 500 or 0 if rows were cut in two
 
 
-@pytest.mark.parametrize(
-    "fractions", [[], [0.5], [0.5, 0.6], [-0.5, 1.5], [np.nan, 1.0], 1.0, [[1.0]]], ids=str
-)
+@loop_over("fractions", [[], [0.5], [0.5, 0.6], [-0.5, 1.5], [np.nan, 1.0], 1.0, [[1.0]]])
 def test_bad_fractions_are_named(fractions):
     with pytest.raises(ValueError, match="fractions"):
         numbered_log().split(fractions, seed=0)
@@ -274,9 +266,9 @@ def repeating_log(shape, kind, seed):
     return log[np.random.default_rng(seed).integers(0, 40, 300)]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", SHAPES)
+@loop_over("seed", range(3))
+@loop_over("kind", KINDS)
+@loop_over("shape", SHAPES)
 def test_compress_equals_counting_row_by_row(shape, kind, seed):
     log = repeating_log(shape, kind, seed)
     folded = log.compress()
@@ -284,19 +276,19 @@ def test_compress_equals_counting_row_by_row(shape, kind, seed):
     assert got == dict(counted(log))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@loop_over("shape", SHAPES)
 def test_compress_leaves_no_two_rows_equal(shape):
     rows = rows_of(repeating_log(shape, "both", 0).compress())
     assert len(set(rows)) == len(rows)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@loop_over("shape", SHAPES)
 def test_compressed_rows_are_in_order_of_appearance(shape):
     log = repeating_log(shape, "both", 0)
     assert rows_of(log.compress()) == list(dict.fromkeys(rows_of(log)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@loop_over("kind", KINDS)
 def test_compress_is_idempotent(kind):
     once = repeating_log("narrow", kind, 0).compress()
     assert_same(once.compress(), once)
@@ -325,8 +317,8 @@ def test_an_empty_log_compresses_to_an_empty_log():
     assert len(random_log(n=10)[:0].compress()) == 0
 
 
-@pytest.mark.parametrize("name", sorted(random_models()))
-@pytest.mark.parametrize("weight", [True, False], ids=["weighted", "unweighted"])
+@loop_over("name", sorted(random_models()))
+@loop_over("weight", [True, False])
 def test_compress_keeps_the_likelihood(name, weight):
     model = random_models()[name]
     log = random_log(n=2000, weight=weight)
@@ -341,47 +333,12 @@ def test_compress_keeps_the_likelihood(name, weight):
     assert total(folded, folded.weight) == pytest.approx(total(log, weights), rel=1e-12)
 
 
-def test_the_widest_row_that_fits_one_word_is_folded_exactly():
-    columns = np.array([[0, 0], [2**32 - 1, 2**32 - 1], [0, 1], [2**32 - 1, 2**32 - 1]])
-    first, weight = fold_rows([columns])
-    assert (first.tolist(), weight.tolist()) == ([0, 1, 2], [1.0, 2.0, 1.0])
-
-
-def test_rows_that_differ_in_the_second_word_only_stay_apart():
-    columns = np.array([[0, 0, 0], [2**40, 2**40, 1], [0, 0, 1], [0, 1, 0], [0, 0, 0]])
-    assert fold_rows([columns])[0].tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("mix", [(0, 0), (1, 0), (2**40, 1)], ids=["all", "one word", "many"])
-def test_rows_whose_hashes_collide_stay_apart(monkeypatch, mix):
-    monkeypatch.setattr(folding, "_MIX", tuple(np.uint64(factor) for factor in mix))
-    rng = np.random.default_rng(0)
-    columns = [rng.integers(-1, 3, size=(500, 2)), rng.integers(0, 2, size=(500, 3)) == 1]
-    rows = np.column_stack(columns).tolist()
-    numbers = Counter(map(tuple, rows))
-    first, weight = fold_rows(columns)
-    assert [tuple(rows[row]) for row in first] == list(dict.fromkeys(map(tuple, rows)))
-    assert weight.tolist() == [numbers[tuple(rows[row])] for row in first]
-    found, group = group_rows(columns)
-    assert [rows[found[number]] for number in group] == rows
-    assert len(found) == len(numbers)
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_values_of_any_span_are_folded_exactly(dtype):
-    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-    rows = np.array([[low, 1], [high, 1], [high - 1, 1], [high, 0], [low, 1], [high, 1]], dtype)
-    columns = [rows, np.zeros((6, 1), dtype), rows[:, ::-1]]
-    first, weight = fold_rows(columns)
-    assert (first.tolist(), weight.tolist()) == ([0, 1, 2, 3], [2.0, 2.0, 1.0, 1.0])
-
-
 def test_many_rows_are_folded_and_gathered_in_parts(monkeypatch):
     log = random_log(n=500)
     whole, index = log.compress(), np.random.default_rng(0).permutation(500)[:300]
     few = log[index]
-    monkeypatch.setattr(folding, "_MANY", 10)
-    monkeypatch.setattr(folding, "_CHUNK", 7)
+    monkeypatch.setattr(grouping, "_MANY", 10)
+    monkeypatch.setattr(grouping, "_CHUNK", 7)
     for one, other in ((whole, log.compress()), (few, log[index])):
         for name in ("query", "ranking", "clicks", "log_propensity", "weight"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -395,14 +352,14 @@ def test_rows_are_chosen_by_a_slice_a_mask_or_indices():
 # Files
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@loop_over("kind", KINDS)
 def test_a_saved_log_is_loaded_the_same(tmp_path, kind):
     log = random_log(**KINDS[kind])
     log.save(tmp_path / "log.parquet")
     assert_same(ClickLog.load(tmp_path / "log.parquet"), log)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+@loop_over("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_the_dtype_of_rankings_survives_a_file(tmp_path, dtype):
     log = ClickLog([0, 1], np.array([[3, 0], [2, -1]], dtype=dtype), [[0, 1], [1, 0]])
     log.save(tmp_path / "log.parquet")
@@ -453,7 +410,7 @@ def test_a_folder_is_named(tmp_path):
         ClickLog.load(tmp_path)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+@loop_over("share", [0.0, 0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_named(tmp_path, share):
     path = tmp_path / "cut.parquet"
     random_log().save(path)

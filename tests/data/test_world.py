@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from conftest import small_world
+from looping import loop_over
 
 from clickgym.data import ClickLog, World
 
@@ -39,33 +40,33 @@ def log_of(query, ranking, weight=None, **more):
 # Frozen
 
 
-@pytest.mark.parametrize("name", [*ARRAYS, "max_grade", "name", "fingerprint", "something_new"])
+@loop_over("name", [*ARRAYS, "max_grade", "name", "fingerprint", "something_new"])
 def test_attributes_cannot_be_set(name):
     with pytest.raises(AttributeError, match=name):
         setattr(World(**arguments()), name, 1)
 
 
-@pytest.mark.parametrize("name", ["relevance", "features", "name"])
+@loop_over("name", ["relevance", "features", "name"])
 def test_attributes_cannot_be_deleted(name):
     with pytest.raises(AttributeError, match=name):
         delattr(World(**arguments()), name)
 
 
-@pytest.mark.parametrize("name", [*ARRAYS, "standardised_features"])
+@loop_over("name", [*ARRAYS, "standardised_features"])
 def test_arrays_cannot_be_written_into(name):
     array = getattr(World(**arguments()), name)
     with pytest.raises(ValueError, match="read-only"):
         array[0] = array[1]
 
 
-@pytest.mark.parametrize("name", [name for name in ARRAYS if name != "gain"])
+@loop_over("name", [name for name in ARRAYS if name != "gain"])
 def test_the_callers_arrays_stay_writable(name):
     given = arguments()
     World(**given)
     assert given[name].flags.writeable
 
 
-@pytest.mark.parametrize("name", [name for name in ARRAYS if name != "gain"])
+@loop_over("name", [name for name in ARRAYS if name != "gain"])
 def test_changing_the_callers_array_later_does_not_change_the_world(name):
     given = arguments(relevance=RELEVANCE.astype(np.int8))
     world = World(**given)
@@ -93,42 +94,42 @@ def test_read_only_features_are_shared():
 # Validated
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "value"),
     [
-        pytest.param("relevance", RELEVANCE[0], id="relevance-1d"),
-        pytest.param("relevance", RELEVANCE.astype(float), id="relevance-float"),
-        pytest.param("relevance", RELEVANCE >= 0, id="relevance-bool"),
-        pytest.param("relevance", [[0, 1], [2]], id="relevance-ragged"),
-        pytest.param("relevance", np.zeros((0, 3), dtype=int), id="relevance-no-queries"),
-        pytest.param("relevance", np.zeros((2, 0), dtype=int), id="relevance-no-docs"),
-        pytest.param("relevance", RELEVANCE + 1, id="relevance-above-max-grade"),
-        pytest.param("relevance", RELEVANCE - 1, id="relevance-below-minus-one"),
-        pytest.param("features", FEATURES[:, :, 0], id="features-2d"),
-        pytest.param("features", FEATURES[:1], id="features-too-few-queries"),
-        pytest.param("features", FEATURES[:, :2], id="features-too-few-docs"),
-        pytest.param("features", FEATURES[:, :, :0], id="features-none-at-all"),
-        pytest.param("features", np.where(FEATURES == 5, np.nan, FEATURES), id="features-nan"),
-        pytest.param("features", np.where(FEATURES == 5, np.inf, FEATURES), id="features-inf"),
-        pytest.param("features", np.full((2, 3, 1), 1e300), id="features-beyond-float32"),
-        pytest.param("features", FEATURES.astype(str), id="features-text"),
-        pytest.param("query_probs", [1.0], id="query_probs-too-short"),
-        pytest.param("query_probs", [[0.5, 0.5]], id="query_probs-2d"),
-        pytest.param("query_probs", [0.5, 0.4], id="query_probs-sum-below-one"),
-        pytest.param("query_probs", [0.7, 0.7], id="query_probs-sum-above-one"),
-        pytest.param("query_probs", [-0.5, 1.0], id="query_probs-negative"),
-        pytest.param("query_probs", [np.nan, 1.0], id="query_probs-nan"),
-        pytest.param("candidates", [True, False, True], id="candidates-1d"),
-        pytest.param("candidates", np.ones((2, 2), dtype=bool), id="candidates-shape"),
-        pytest.param("candidates", np.full((2, 3), 2), id="candidates-not-boolean"),
-        pytest.param("candidates", [[0, 0, 0], [1, 1, 1]], id="candidates-asked-query-has-none"),
-        pytest.param("query_ids", ["q1"], id="query_ids-too-short"),
-        pytest.param("doc_ids", [["a", "b", "c"]], id="doc_ids-too-few-queries"),
-        pytest.param("doc_ids", [["a", "b", "c"], ["d"]], id="doc_ids-ragged"),
-        pytest.param("max_grade", 0, id="max_grade-zero"),
-        pytest.param("max_grade", 31, id="max_grade-too-high"),
-        pytest.param("max_grade", 4.0, id="max_grade-float"),
-        pytest.param("max_grade", True, id="max_grade-bool"),
+        ("relevance", RELEVANCE[0]),  # 1d
+        ("relevance", RELEVANCE.astype(float)),  # float
+        ("relevance", RELEVANCE >= 0),  # bool
+        ("relevance", [[0, 1], [2]]),  # ragged
+        ("relevance", np.zeros((0, 3), dtype=int)),  # no queries
+        ("relevance", np.zeros((2, 0), dtype=int)),  # no docs
+        ("relevance", RELEVANCE + 1),  # above max grade
+        ("relevance", RELEVANCE - 1),  # below minus one
+        ("features", FEATURES[:, :, 0]),  # 2d
+        ("features", FEATURES[:1]),  # too few queries
+        ("features", FEATURES[:, :2]),  # too few docs
+        ("features", FEATURES[:, :, :0]),  # none at all
+        ("features", np.where(FEATURES == 5, np.nan, FEATURES)),  # nan
+        ("features", np.where(FEATURES == 5, np.inf, FEATURES)),  # inf
+        ("features", np.full((2, 3, 1), 1e300)),  # beyond float32
+        ("features", FEATURES.astype(str)),  # text
+        ("query_probs", [1.0]),  # too short
+        ("query_probs", [[0.5, 0.5]]),  # 2d
+        ("query_probs", [0.5, 0.4]),  # sum below one
+        ("query_probs", [0.7, 0.7]),  # sum above one
+        ("query_probs", [-0.5, 1.0]),  # negative
+        ("query_probs", [np.nan, 1.0]),  # nan
+        ("candidates", [True, False, True]),  # 1d
+        ("candidates", np.ones((2, 2), dtype=bool)),  # shape
+        ("candidates", np.full((2, 3), 2)),  # not boolean
+        ("candidates", [[0, 0, 0], [1, 1, 1]]),  # asked query has none
+        ("query_ids", ["q1"]),  # too short
+        ("doc_ids", [["a", "b", "c"]]),  # too few queries
+        ("doc_ids", [["a", "b", "c"], ["d"]]),  # ragged
+        ("max_grade", 0),  # zero
+        ("max_grade", 31),  # too high
+        ("max_grade", 4.0),  # float
+        ("max_grade", True),  # bool
     ],
 )
 def test_a_bad_argument_is_named(name, value):
@@ -169,12 +170,12 @@ def test_default_candidates_are_the_judged_documents():
     np.testing.assert_array_equal(World(RELEVANCE).candidates, RELEVANCE >= 0)
 
 
-@pytest.mark.parametrize("name", ["features", "query_ids", "doc_ids"])
+@loop_over("name", ["features", "query_ids", "doc_ids"])
 def test_optional_arrays_are_none_by_default(name):
     assert getattr(World(RELEVANCE), name) is None
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "dtype"),
     [("relevance", np.int8), ("features", np.float32), ("query_probs", np.float64),
      ("candidates", np.bool_)],
@@ -225,26 +226,26 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@loop_over("change", CHANGES)
 def test_fingerprint_changes_with(change):
     changed = arguments(**{change.removeprefix("no "): CHANGES[change]})
     assert World(**changed).fingerprint != World(**arguments()).fingerprint
 
 
-@pytest.mark.parametrize("change", [{"name": "other"}, {"query_probs": [0.5, 0.5]}], ids=str)
+@loop_over("change", [{"name": "other"}, {"query_probs": [0.5, 0.5]}])
 def test_fingerprint_does_not_change_with(change):
     assert World(**arguments(**change)).fingerprint == World(**arguments()).fingerprint
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "change",
     [
-        pytest.param({}, id="same-arguments"),
-        pytest.param({"relevance": RELEVANCE.tolist()}, id="lists"),
-        pytest.param({"relevance": np.asfortranarray(RELEVANCE)}, id="memory-order"),
-        pytest.param({"features": FEATURES.astype(np.float64)}, id="float64-features"),
-        pytest.param({"query_ids": np.array(["q1", "q2"], dtype="U50")}, id="wide-ids"),
-        pytest.param({"candidates": None}, id="default-candidates"),
+        {},  # same arguments
+        {"relevance": RELEVANCE.tolist()},  # lists
+        {"relevance": np.asfortranarray(RELEVANCE)},  # memory order
+        {"features": FEATURES.astype(np.float64)},  # float64 features
+        {"query_ids": np.array(["q1", "q2"], dtype="U50")},  # wide ids
+        {"candidates": None},  # default candidates
     ],
 )
 def test_equal_worlds_have_equal_fingerprints(change):
@@ -266,7 +267,7 @@ def test_another_worlds_fingerprint_is_refused_by_name():
         world.check_fingerprint("0" * 64, "the thing")
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["its own", "none"])
+@loop_over("known", [True, False])
 def test_its_own_fingerprint_or_none_is_accepted(known):
     world = World(**arguments())
     assert world.check_fingerprint(world.fingerprint if known else None, "the thing") is None
@@ -275,7 +276,7 @@ def test_its_own_fingerprint_or_none_is_accepted(known):
 # Sharing and pickling
 
 
-@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
+@loop_over("make", [copy.copy, copy.deepcopy])
 def test_copies_are_the_same_object(make):
     world = World(**arguments())
     assert make(world) is world
@@ -286,14 +287,14 @@ def test_a_deep_copy_of_what_holds_a_world_shares_it():
     assert copy.deepcopy({"world": [world]})["world"][0] is world
 
 
-@pytest.mark.parametrize("name", [*ARRAYS, "max_grade", "name", "fingerprint"])
+@loop_over("name", [*ARRAYS, "max_grade", "name", "fingerprint"])
 def test_pickling_keeps(name):
     world = World(**arguments())
     again = pickle.loads(pickle.dumps(world))
     np.testing.assert_array_equal(getattr(again, name), getattr(world, name))
 
 
-@pytest.mark.parametrize("name", ARRAYS)
+@loop_over("name", ARRAYS)
 def test_arrays_stay_read_only_through_pickling(name):
     again = pickle.loads(pickle.dumps(World(**arguments())))
     assert not getattr(again, name).flags.writeable
@@ -328,7 +329,7 @@ def test_restricted_world_has_the_shown_documents_as_candidates():
     np.testing.assert_array_equal(restricted().candidates, expected)
 
 
-@pytest.mark.parametrize("name", ["relevance", "features", "gain", "max_grade", "name"])
+@loop_over("name", ["relevance", "features", "gain", "max_grade", "name"])
 def test_restricted_world_keeps(name):
     np.testing.assert_array_equal(getattr(restricted(), name), getattr(small_world(), name))
 
@@ -367,7 +368,7 @@ def test_restricting_shares_the_features():
     assert np.shares_memory(world.restricted_to(log_of([0], [[0]])).features, world.features)
 
 
-@pytest.mark.parametrize("weight", [None, []], ids=["no weights", "weights"])
+@loop_over("weight", [None, []])
 def test_restricting_to_an_empty_log_is_an_error(weight):
     with pytest.raises(ValueError, match="log has no impressions"):
         small_world().restricted_to(log_of([], np.zeros((0, 2), dtype=int), weight))
@@ -379,9 +380,7 @@ def test_restricting_to_another_worlds_log_is_an_error():
         small_world().restricted_to(log)
 
 
-@pytest.mark.parametrize(
-    ("query", "ranking", "name"), [(6, 0, "query"), (0, 7, "ranking")], ids=["query", "document"]
-)
+@loop_over(("query", "ranking", "name"), [(6, 0, "query"), (0, 7, "ranking")])
 def test_restricting_to_a_log_of_unknown_things_is_an_error(query, ranking, name):
     with pytest.raises(ValueError, match=rf"^{name}\["):
         small_world().restricted_to(log_of([query], [[ranking]]))

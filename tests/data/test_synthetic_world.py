@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym.data import World, synthetic, synthetic_world
 from clickgym.evaluation import ndcg
@@ -41,15 +42,15 @@ def test_grade_shares(full):
     assert shares == pytest.approx([0.56, 0.29, 0.125, 0.016, 0.006], rel=0.2)
 
 
-@pytest.mark.parametrize("n_docs", [None, 2, 10, 30])
-@pytest.mark.parametrize("seed", range(3))
+@loop_over("n_docs", [None, 2, 10, 30])
+@loop_over("seed", range(3))
 def test_no_query_has_one_grade_only(n_docs, seed):
     world = synthetic_world(400, n_docs, n_features=1, seed=seed)
     lowest = np.where(world.candidates, world.relevance, 9).min(axis=1)
     assert (lowest < world.relevance.max(axis=1)).all()
 
 
-@pytest.mark.parametrize("n_docs", [None, 10])
+@loop_over("n_docs", [None, 10])
 def test_queries_with_one_grade_are_mended(monkeypatch, n_docs):
     """With such an abundance nearly every query would have only grade 0 or only grade 4."""
     monkeypatch.setattr(synthetic, "ABUNDANCE", 50.0)
@@ -103,15 +104,15 @@ def test_query_frequencies_follow_a_power_law(full):
     assert probs[99] / probs[0] == pytest.approx(100**-1.12)
 
 
-@pytest.mark.parametrize("n_docs", [2, 10, 20, 30, 300])
+@loop_over("n_docs", [2, 10, 20, 30, 300])
 def test_n_docs_fills_every_list(n_docs):
     world = synthetic_world(50, n_docs, n_features=1)
     assert world.n_docs == n_docs
     assert (world.relevance >= 0).all()
 
 
-@pytest.mark.parametrize("n_docs", [None, 10])
-@pytest.mark.parametrize("n_queries", [1, 2, 20])
+@loop_over("n_docs", [None, 10])
+@loop_over("n_queries", [1, 2, 20])
 def test_few_queries(n_queries, n_docs):
     world = synthetic_world(n_queries, n_docs)
     assert world.n_queries == n_queries
@@ -142,7 +143,7 @@ def test_same_seed_same_world():
     assert np.array_equal(first.query_probs, second.query_probs)
 
 
-@pytest.mark.parametrize("attribute", ["relevance", "features", "query_probs"])
+@loop_over("attribute", ["relevance", "features", "query_probs"])
 def test_another_seed_another_world(attribute):
     first, second = synthetic_world(20, 10, seed=5), synthetic_world(20, 10, seed=6)
     assert not np.array_equal(getattr(first, attribute), getattr(second, attribute))
@@ -152,7 +153,7 @@ def test_name():
     assert synthetic_world(1, 2).name == "synthetic"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("argument", "value"),
     [
         ("n_queries", 0),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym.data import World, load_letor
 from clickgym.data.readers import letor
@@ -130,7 +131,7 @@ def test_max_queries_counts_after_the_filters(tmp_path):
     assert world.query_ids.tolist() == ["4", "3"]
 
 
-@pytest.mark.parametrize("block_lines", [1, 3, 4, 5])
+@loop_over("block_lines", [1, 3, 4, 5])
 def test_max_queries_keeps_queries_whole(tmp_path, monkeypatch, block_lines):
     monkeypatch.setattr(letor, "BLOCK_LINES", block_lines)
     text = "".join(numbered(qid, [0, 1, 2, 0]) for qid in range(6))
@@ -170,7 +171,7 @@ def test_n_docs_pads_short_queries(tmp_path):
     assert world.candidates.tolist() == [[True, True, False]]
 
 
-@pytest.mark.parametrize("n_docs", [None, 5])
+@loop_over("n_docs", [None, 5])
 def test_same_seed_same_world(tmp_path, n_docs):
     path = write(tmp_path, "".join(numbered(qid, [0] * 20 + [1] * 20) for qid in range(9)))
     first, second = load_letor(path, n_docs, seed=3), load_letor(path, n_docs, seed=3)
@@ -178,7 +179,7 @@ def test_same_seed_same_world(tmp_path, n_docs):
     assert np.array_equal(first.query_probs, second.query_probs)
 
 
-@pytest.mark.parametrize("attribute", ["doc_ids", "query_probs"])
+@loop_over("attribute", ["doc_ids", "query_probs"])
 def test_another_seed_another_draw(tmp_path, attribute):
     path = write(tmp_path, "".join(numbered(qid, [0] * 20 + [1] * 20) for qid in range(9)))
     first, second = load_letor(path, 5, seed=3), load_letor(path, 5, seed=4)
@@ -213,7 +214,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("bad", MALFORMED)
+@loop_over("bad", MALFORMED)
 def test_malformed_line_is_named(tmp_path, bad):
     line, message = MALFORMED[bad]
     path = write(tmp_path, f"0 qid:1 1:1 2:2\n\n{line}\n0 qid:1 1:1 2:2\n")
@@ -252,7 +253,7 @@ def test_same_file_twice(tmp_path):
         load_letor([path, path])
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
+@loop_over("text", ["", "\n\n", "# only a comment\n"])
 def test_file_without_documents(tmp_path, text):
     path = write(tmp_path, text, "empty.txt")
     with pytest.raises(ValueError, match=r"empty\.txt: no documents"):
@@ -293,7 +294,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGED)
+@loop_over("damage", DAMAGED)
 def test_damaged_gzip_is_named(tmp_path, damage):
     path = tmp_path / "file.gz"
     path.write_bytes(DAMAGED[damage])
@@ -301,7 +302,7 @@ def test_damaged_gzip_is_named(tmp_path, damage):
         load_letor(path)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("argument", "value"),
     [("n_docs", 1), ("max_queries", 0), ("max_grade", 0), ("seed", -1), ("min_docs", 0)],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym.data.candidates import draw_stratified, power_law
 
@@ -45,7 +46,7 @@ def test_power_law_needs_a_query():
         power_law(0, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("n_docs", [2, 3, 10, 20])
+@loop_over("n_docs", [2, 3, 10, 20])
 def test_draw_gives_distinct_candidates(n_docs):
     relevance, candidates = grades_and_candidates()
     drawn = draw_stratified(relevance, candidates, n_docs, np.random.default_rng(0))
@@ -54,7 +55,7 @@ def test_draw_gives_distinct_candidates(n_docs):
     assert (np.diff(np.sort(drawn, axis=1), axis=1) > 0).all()
 
 
-@pytest.mark.parametrize("n_docs", [2, 3, 4, 10, 20])
+@loop_over("n_docs", [2, 3, 4, 10, 20])
 def test_drawn_grades_differ_where_the_querys_do(n_docs):
     relevance, candidates = grades_and_candidates()
     relevance[:, 2:] = np.where(candidates[:, 2:], 0, -1)  # a single document is not grade 0
