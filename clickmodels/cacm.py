@@ -40,7 +40,7 @@ class CACMMinus(PrefixModel):
     @classmethod
     def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
         from .networks.prefix_networks import GRUExamination
-        from .networks.training import seeded
+        from .networks.schedule import seeded
 
         with seeded(seed):
             return GRUExamination(fold.slots, _HIDDEN, fold.cells)

@@ -19,7 +19,7 @@ from clickgym.clickmodels import registry
 from clickgym.clickmodels.base import all_clicks
 from clickgym.clickmodels.fitting import is_random, takes_parameters
 from clickgym.clickmodels.networks.prefix_networks import GRUExamination
-from clickgym.clickmodels.networks.training import seeded
+from clickgym.clickmodels.networks.schedule import seeded
 from clickgym.clickmodels.registry import registered_class
 from clickgym.clickmodels.tablefit import (
     cascade_fit as chain_fit,

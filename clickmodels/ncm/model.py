@@ -88,7 +88,7 @@ class NCM(ClickModel):
         **settings: Any,
     ) -> ClickModel:
         """Return the network trained on ``log``; ``settings`` are ``TrainingSettings``."""
-        from ..networks.training import TrainingSettings, seeded, train
+        from ..networks.schedule import TrainingSettings, seeded, train
         from .ncm_network import NCMNetwork
 
         training = TrainingSettings(**settings)

@@ -1,15 +1,20 @@
-"""The neural click model while it is trained."""
+"""The neural click model as it is trained: the network, and its gradients in NumPy."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..networks.embeddings import PairEncoder
 from ..networks.network import Network, click_loss
+from ..networks.numpy import gradients_of, layers
+from ..networks.numpy.pages import Batch
+from ..networks.numpy.parameters import Floats, Parameters
+from ..networks.numpy.recurrent import Chains, Recurrent
 from ..registry import network_of, registered_class
 
 if TYPE_CHECKING:
@@ -53,3 +58,33 @@ class NCMNetwork(Network):
             output_bias=float(self.out.bias),
             **weights,
         )
+
+
+@gradients_of(NCMNetwork)
+class NCMGradients:
+    """The losses and gradients of ``NCMNetwork``."""
+
+    def __init__(self, parameters: Parameters, network: NCMNetwork) -> None:
+        self._recurrent = recurrent = Recurrent(parameters, network.gru)
+        pairs, self._click = recurrent.input_weights[:, :-1], recurrent.input_weights[:, -1]
+        self._layer = layers.PairLayer(parameters, network.encoder, pairs, recurrent.input_bias)
+        self._out = layers.Output(parameters, network.out)
+
+    def forward(self, batch: Batch, record: bool) -> Floats:
+        """Return minus the log-likelihood of each page, (n,)."""
+        self._batch = batch
+        slots, pages = batch.clicks.shape
+        ahead = self._layer.forward(batch, record)
+        self._clicked = batch.clicks[:-1].ravel().nonzero()[0] + pages  # the slots below clicks
+        ahead[self._clicked] += self._click.values
+        states = self._recurrent.forward(ahead, Chains(slots, pages))
+        self._log_click = layers.log_sigmoid(self._out.forward(states).reshape(slots, pages))
+        return layers.click_loss(self._log_click, batch)
+
+    def backward(self) -> None:
+        """Write the gradients of the mean loss."""
+        gradient = layers.click_gradient(self._log_click, self._batch)
+        gradient *= layers.complement(self._log_click)
+        by_ahead = self._recurrent.backward(self._out.backward(gradient.ravel()))
+        np.sum(by_ahead[self._clicked], axis=0, out=self._click.gradient)
+        self._layer.backward(by_ahead)

@@ -55,7 +55,7 @@ class StructuralModel(AttractivenessModel):
         """Return the model fitted to ``log``."""
         if checks.choice(parameters, PARAMETERS, "parameters") == "table":
             return cls._fit_tables(log, world, None, [seed], **settings)[0]
-        from ..networks.training import TrainingSettings, seeded, train
+        from ..networks.schedule import TrainingSettings, seeded, train
 
         training = TrainingSettings(**settings)
         with seeded(seed):

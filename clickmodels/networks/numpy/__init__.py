@@ -1,10 +1,16 @@
-"""Training steps with hand-written gradients in NumPy: what autograd does, without its overhead.
+"""Training steps in NumPy with gradients written by hand.
 
-A step on 32 pages is so little arithmetic that most of its time in torch is overhead of recorded
-operations. The networks of torch remain the reference, and train on other devices than the CPU.
-Arrays of slots are laid out slot by slot, (K, n), or flat, (K n,).
+They do what autograd does, 2 to 4 times as fast: a step on 32 pages is so little arithmetic that
+most of its time in torch is the overhead of recording operations. The networks in torch remain the
+reference that tests compare with, and train on other devices than the CPU.
+
+All numbers are single precision. Arrays of slots are laid out slot by slot, (K, n), or flat,
+(K n,), for n pages of K slots.
 """
 
-from .trainer import ByHand, can_train
+from . import dbn_gradients, examined_gradients
+from .numpy_trainer import NumpyTrainer, gradients_of, has_gradients
 
-__all__ = ["ByHand", "can_train"]
+__all__ = [
+    "NumpyTrainer", "dbn_gradients", "examined_gradients", "gradients_of", "has_gradients",
+]  # fmt: skip

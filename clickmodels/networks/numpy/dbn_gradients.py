@@ -1,4 +1,4 @@
-"""The dynamic Bayesian network: see ``DBNNetwork.loss``, whose names are used here."""
+"""Gradients of the dynamic Bayesian network."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import numpy as np
 
 from ..cascade_networks import DBNNetwork
 from .layers import PairScores, complement, log_sigmoid
+from .numpy_trainer import gradients_of
 from .pages import Batch
 from .parameters import Floats, Parameters
 
 _CERTAIN = np.float32(1e-7)
 
 
-class DBNByHand:
-    """Attractiveness and satisfaction of pairs, and the chance to go on."""
+@gradients_of(DBNNetwork)
+class DBNGradients:
+    """Attractiveness and satisfaction of pairs, and the chance to go on.
+
+    The likelihood of a page has two factors: that of the slots down to the last click, which the
+    user has seen, and that of no click below, summed over where the user may have stopped.
+    """
 
     def __init__(self, parameters: Parameters, network: DBNNetwork) -> None:
         self._attractiveness = PairScores(parameters, network.attractiveness)
         self._satisfaction = PairScores(parameters, network.satisfaction)
-        self._continuation = parameters.of(network.continuation)[None]
+        self._continuation = parameters.weights(network.continuation)[None]
 
     def forward(self, batch: Batch, record: bool) -> Floats:
         """Return minus the log-likelihood of each page, (n,)."""

@@ -1,8 +1,9 @@
-"""Layers over the embeddings of query and document, and the loss of slots, with their gradients."""
+"""Layers over embeddings of query and document, and the loss of clicks, with their gradients."""
 
 from __future__ import annotations
 
 import numpy as np
+from torch import nn
 
 from ..embeddings import PairEncoder, PairLogits
 from .pages import Batch
@@ -46,7 +47,10 @@ def click_gradient(log_click: Floats, batch: Batch) -> Floats:
 
 
 class PairLayer:
-    """The linear layer W [q; d] + b, ``weights`` (H, 2 E) and ``bias`` (H,): see ``PairLinear``."""
+    """The linear layer W [q; d] + b, ``weights`` (H, 2 E) and ``bias`` (H,).
+
+    As ``PairEncoder.linear``, it works out each query's and each document's half once.
+    """
 
     def __init__(
         self, parameters: Parameters, encoder: PairEncoder, weights: Weights, bias: Weights
@@ -76,7 +80,7 @@ class PairLayer:
         return result
 
     def backward(self, gradient: Floats) -> None:
-        """Write the gradients of weights, bias and embeddings, from that of the outputs."""
+        """Write the gradients of weights, bias and embeddings, given that of the outputs."""
         batch, queries, documents = self._batch, self._queries, self._documents
         slots = gradient.reshape(*batch.clicks.shape, -1)
         by_query = batch.queries.sums(slots.sum(axis=0))
@@ -89,13 +93,14 @@ class PairLayer:
 
 
 class PairScores:
-    """A logit for every slot: a layer over the pair, ReLU, and the sum to one number."""
+    """The logit of each slot's pair, as ``PairLogits`` has it."""
 
     def __init__(self, parameters: Parameters, network: PairLogits) -> None:
-        of = parameters.of
-        layer = network.layer
-        self._layer = PairLayer(parameters, network.encoder, of(layer.weight), of(layer.bias))
-        self._out = Output(of(network.out.weight), of(network.out.bias))
+        weights, layer = parameters.weights, network.layer
+        self._layer = PairLayer(
+            parameters, network.encoder, weights(layer.weight), weights(layer.bias)
+        )
+        self._out = Output(parameters, network.out)
 
     def forward(self, batch: Batch, record: bool) -> Floats:
         """Return the logits, (K, n)."""
@@ -104,17 +109,18 @@ class PairScores:
         return self._out.forward(hidden).reshape(batch.clicks.shape)
 
     def backward(self, gradient: Floats) -> None:
-        """Write all gradients, from that of the logits."""
+        """Write all gradients, given that of the logits."""
         by_hidden = self._out.backward(gradient.ravel())
-        by_hidden *= np.sign(self._out.inputs)  # of a ReLU: zero or one
+        by_hidden *= np.sign(self._out.inputs)  # the ReLU: 0 or 1
         self._layer.backward(by_hidden)
 
 
 class Output:
-    """A linear layer to one number, ``weights`` (1, H) and ``bias`` (1,)."""
+    """A linear layer to one number."""
 
-    def __init__(self, weights: Weights, bias: Weights) -> None:
-        self._weights, self._bias = weights[0], bias
+    def __init__(self, parameters: Parameters, layer: nn.Linear) -> None:
+        self._weights = parameters.weights(layer.weight)[0]
+        self._bias = parameters.weights(layer.bias)
 
     def forward(self, inputs: Floats) -> Floats:
         """Return the numbers (m,) of inputs (m, H)."""
@@ -124,7 +130,7 @@ class Output:
         return result
 
     def backward(self, gradient: Floats) -> Floats:
-        """Return the gradient of the inputs, (m, H)."""
+        """Write the parameters' gradients, and return that of the inputs, (m, H)."""
         np.matmul(gradient, self.inputs, out=self._weights.gradient)
         self._bias.gradient[0] = gradient.sum()
         return np.multiply.outer(gradient, self._weights.values)

@@ -1,4 +1,4 @@
-"""Pages of a log as hand-written networks want them."""
+"""The pages of a log, cut into batches."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....common.typing import Booleans, Integers
 from ....data import ClickLog
 from ...tablefit.cells import Cells, cell_numbers
 from ..embeddings import PairEncoder
 from .parameters import Floats
 
-Integers = NDArray[np.int64]
-
 
 class Distinct:
-    """The distinct values ``rows`` (d,) of an index (m,), and the ``place`` of each in them."""
+    """The distinct values ``rows`` (d,) of an index (m,), and each one's ``place`` there, (m,)."""
 
     def __init__(self, index: Integers) -> None:
         order = index.argsort()
@@ -32,7 +30,10 @@ class Distinct:
         self._first, self._again, self._again_place = order[new], order[~new], places[~new]
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sums (d, H) of the ``values`` (m, H) of equal index; most stand alone."""
+        """Return the sum (d, H) of the ``values`` (m, H) of each distinct index.
+
+        Most stand alone and are only copied; the others are sorted together and added.
+        """
         result: Floats = values.take(self._first, axis=0)
         if len(self._again):
             starts = np.flatnonzero(np.diff(self._again_place, prepend=-1))
@@ -43,27 +44,28 @@ class Distinct:
 
 @dataclass(frozen=True)
 class Batch:
-    """Pages: ``clicks``, ``shown`` and ``cells`` are (K, n), ``weight`` (n,) sums to one.
+    """Some pages: ``clicks``, ``shown`` and ``cells`` are (K, n), ``weight`` (n,) sums to one.
 
-    ``documents`` are rows of the encoder's table, flat; ``cells`` are what examination depends on.
+    ``documents`` are rows of the encoder's table, flat, ``cells`` number what the examination of
+    a slot depends on, and ``total`` is the sum of the weights in the log.
     """
 
     queries: Distinct
     documents: Distinct
-    clicks: NDArray[np.bool_]
-    shown: NDArray[np.bool_]
+    clicks: Booleans
+    shown: Booleans
     cells: Integers
     weight: Floats
     total: float
 
     @cached_property
     def distinct_cells(self) -> Distinct:
-        """The distinct cells, over all slots."""
+        """The distinct cells of all slots."""
         return Distinct(self.cells.ravel())
 
 
 class Pages:
-    """A log, to be cut into batches."""
+    """A log of which batches are asked for."""
 
     def __init__(self, log: ClickLog, encoder: PairEncoder, cells: Cells) -> None:
         ranking, self._query = log.ranking.astype(np.int64), log.query.astype(np.int64)
@@ -86,6 +88,6 @@ class Pages:
         )  # fmt: skip
 
     def batches(self, rows: int) -> list[Batch]:
-        """Return all pages; those of a query stand together, for they share documents."""
+        """Return all pages, ``rows`` at a time, sorted by query because those share documents."""
         order = self._query.argsort(kind="stable")
         return [self.batch(order[i : i + rows]) for i in range(0, len(order), rows)]

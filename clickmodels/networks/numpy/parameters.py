@@ -1,4 +1,4 @@
-"""The numbers that a step of training moves, side by side in one vector."""
+"""The numbers that a training step moves, side by side in one vector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ....common.typing import Integers
 from ..embeddings import LazyEmbedding
 from ..network import Network
 
@@ -20,7 +21,7 @@ _BETAS, _EPS = (0.9, 0.999), 1e-8
 
 @dataclass(frozen=True)
 class Weights:
-    """Some parameters, and where their gradient is to be written; of one shape."""
+    """Some parameters and the place for their gradient, views of one shape."""
 
     values: Floats
     gradient: Floats
@@ -32,8 +33,10 @@ class Weights:
 class Parameters:
     """The dense parameters of a network and the embeddings of a batch, moved together by Adam.
 
-    The parameters of ``network`` become views of the beginning of one vector. At most ``rows``
-    embeddings stand behind them during a step, with their moments, as in ``LazyEmbedding``.
+    The parameters of ``network`` become views of the beginning of one vector. During a step, the
+    embeddings of the batch, at most ``rows``, stand behind them, with their moments; afterwards
+    they go back to the tables of ``LazyEmbedding``. One Adam over the one vector is a few long
+    operations of NumPy instead of a dozen for each parameter.
     """
 
     def __init__(self, network: Network, rows: int) -> None:
@@ -62,36 +65,36 @@ class Parameters:
             start = place.stop
         self._steps = 0
         self._used = self._dense
-        self._gathered: list[tuple[LazyEmbedding, NDArray[np.int64], slice]] = []
+        self._gathered: list[tuple[LazyEmbedding, Integers, slice]] = []
 
-    def of(self, parameter: Tensor) -> Weights:
-        """Return a dense parameter."""
+    def weights(self, parameter: Tensor) -> Weights:
+        """Return a dense parameter of the network."""
         return self._weights[parameter]
 
-    def look_up(self, embedding: LazyEmbedding, rows: NDArray[np.int64]) -> Floats:
-        """Return the embeddings of ``rows`` (d,), (d, width), as they are."""
+    def look_up(self, embedding: LazyEmbedding, rows: Integers) -> Floats:
+        """Return the embeddings of ``rows`` (d,), (d, width), which no step moves."""
         found: Floats = self._tables[embedding][0].take(rows, axis=0)
         return found
 
-    def gather(self, embedding: LazyEmbedding, rows: NDArray[np.int64]) -> Weights:
-        """Return the embeddings of distinct ``rows`` (d,), (d, width), for the next ``move``."""
+    def gather(self, embedding: LazyEmbedding, rows: Integers) -> Weights:
+        """Return the embeddings of distinct ``rows`` (d,), (d, width), for the next ``step``."""
         place = slice(self._used, self._used + len(rows) * self._width)
-        for vector, table in zip(self._moved(), self._tables[embedding], strict=True):
+        for vector, table in zip(self._vectors(), self._tables[embedding], strict=True):
             table.take(rows, 0, self._as_rows(vector, place), "clip")
         self._gathered.append((embedding, rows, place))
         self._used = place.stop
         return Weights(self._as_rows(self._values, place), self._as_rows(self._gradient, place))
 
-    def _moved(self) -> tuple[Floats, Floats, Floats]:
+    def _vectors(self) -> tuple[Floats, Floats, Floats]:
         return self._values, self._mean, self._square
 
     def _as_rows(self, vector: Floats, place: slice) -> Floats:
         return vector[place].reshape(-1, self._width)
 
-    def move(self, learning_rate: float, clip: float) -> None:
+    def step(self, learning_rate: float, clip: float) -> None:
         """Take a step of Adam down the gradients, scaled together to the norm ``clip``."""
         used = slice(0, self._used)
-        values, mean, square = (vector[used] for vector in self._moved())
+        values, mean, square = (vector[used] for vector in self._vectors())
         gradient, spare = self._gradient[used], self._spare[used]
         norm = math.sqrt(float(gradient @ gradient))
         if not math.isfinite(norm):
@@ -115,7 +118,7 @@ class Parameters:
 
     def _put_back(self) -> None:
         for embedding, rows, place in self._gathered:
-            for vector, table in zip(self._moved(), self._tables[embedding], strict=True):
+            for vector, table in zip(self._vectors(), self._tables[embedding], strict=True):
                 table[rows] = self._as_rows(vector, place)
         self._gathered.clear()
         self._used = self._dense

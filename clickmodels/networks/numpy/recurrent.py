@@ -1,4 +1,4 @@
-"""The states of a gated recurrent unit, as in ``gru.py``."""
+"""The states of a gated recurrent unit (``torch.nn.GRU``) along chains or a tree of clicks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import nn
 
+from ....common.typing import Integers
 from .parameters import Floats, Parameters
 
 
 class Order(Protocol):
-    """What state follows which: those of a level follow some of the level before."""
+    """Which state follows which: the states of a level follow some of the level before."""
 
     levels: list[slice]
 
@@ -25,7 +25,7 @@ class Order(Protocol):
 
 
 class Chains:
-    """Every page has its own state in every slot."""
+    """Each page has a state of its own in each slot."""
 
     def __init__(self, slots: int, pages: int) -> None:
         self.levels = [slice(slot * pages, (slot + 1) * pages) for slot in range(slots)]
@@ -40,19 +40,19 @@ class Chains:
 
 
 class ClickTree:
-    """Pages with the same clicks so far share a state: a tree of the prefixes ``cells`` (m,).
+    """Pages with the same clicks so far share a state: a tree of the click prefixes ``cells`` (m,).
 
-    They are numbered as by ``prefix_cells``, ascending, and are those of whole pages, so that each
-    but the longest goes on; what it goes on to stands side by side.
+    Prefixes are numbered as by ``prefix_cells`` and ascend. They are all prefixes of whole pages,
+    so each but the longest has at least one child; children of a prefix stand side by side.
     """
 
-    def __init__(self, cells: NDArray[np.int64], slots: int) -> None:
+    def __init__(self, cells: Integers, slots: int) -> None:
         starts = np.searchsorted(cells, (1 << np.arange(slots + 1)) - 1)
         self.starts = starts[:-1]
         self.levels = [slice(*pair) for pair in pairwise(starts)]
-        self.clicked = cells % 2 == 0  # the latest click of the prefix; of none by chance
+        self.clicked = cells % 2 == 0  # whether the prefix ends with a click
         self._parents = np.searchsorted(cells, (cells - 1) // 2)
-        self._children = np.searchsorted(self._parents[1:], np.arange(starts[-2])) + 1  # the first
+        self._children = np.searchsorted(self._parents[1:], np.arange(starts[-2])) + 1
 
     def before(self, states: Floats, level: int) -> Floats:
         """Return the states of the prefixes one shorter."""
@@ -67,11 +67,14 @@ class ClickTree:
 
 
 class Recurrent:
-    """All states of a GRU. Gates are reset, update, candidate; arrays of gates are (3, m, H)."""
+    """All states of a GRU, level by level.
+
+    Gates are in torch's order: reset, update, candidate. Arrays of gates are (3, m, H).
+    """
 
     def __init__(self, parameters: Parameters, gru: nn.GRU) -> None:
-        _, weights, _, bias = gru.all_weights[0]
-        self._weights, self._bias = parameters.of(weights), parameters.of(bias)
+        weights = [parameters.weights(part) for part in gru.all_weights[0]]
+        self.input_weights, self._weights, self.input_bias, self._bias = weights
 
     def forward(self, ahead: Floats, order: Order) -> Floats:
         """Return the states (m, H) from what the inputs add to the gates, (m, 3 H)."""
@@ -80,7 +83,7 @@ class Recurrent:
         ahead = ahead.reshape(m, 3, hidden).transpose(1, 0, 2).copy()
         ahead[:2] += bias[:2]
         weights = self._weights.values.reshape(3, hidden, hidden).transpose(0, 2, 1).copy()
-        ahead[:2] *= 0.5  # a sigmoid is a tanh of the half
+        ahead[:2] *= 0.5  # σ(x) = (1 + tanh(x / 2)) / 2
         weights[:2] *= 0.5
         self._order = order
         self._before = np.zeros((m, hidden), dtype=np.float32)
@@ -107,7 +110,7 @@ class Recurrent:
         return states
 
     def backward(self, gradient: Floats) -> Floats:
-        """Return the gradient of ``ahead``, (m, 3 H); that of the states is written over."""
+        """Return the gradient of ``ahead``, (m, 3 H); that of the states (m, H) is overwritten."""
         m, hidden = gradient.shape
         reset, update = self._gates
         closed = 1.0 - self._gates

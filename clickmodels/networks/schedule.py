@@ -1,0 +1,166 @@
+"""The training loop of all networks: mini-batches, validations, learning rate and stopping."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+
+from ...common import checks
+from ...common.progress import progress
+from ...common.runtime import import_extra
+from ...data import ClickLog
+from .network import Network
+from .numpy import NumpyTrainer, has_gradients
+from .torch_trainer import TorchTrainer
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """The robustness paper's schedule, counted in validations.
+
+    Parameters
+    ----------
+    batch_size, learning_rate, epochs, clip
+        Adam on mini-batches of so many pages, for at most so many passes over the log; gradients
+        are clipped to this norm. Embeddings move only when a batch shows them (``LazyEmbedding``).
+    check_every
+        Batches from one validation to the next.
+    halve_after, stop_after
+        After so many validations without progress the learning rate is halved, training ends.
+    embedding, hidden
+        Width of embeddings and of hidden layers.
+    device
+        "cpu", or e.g. "cuda" where torch has it.
+    log_dir
+        Where to write TensorBoard scalars (training and validation loss, learning rate).
+    """
+
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    epochs: int = 20
+    clip: float = 40.0
+    check_every: int = 500
+    halve_after: int = 2
+    stop_after: int = 3
+    embedding: int = 64
+    hidden: int = 64
+    device: str = "cpu"
+    log_dir: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("learning_rate", "clip"):
+                if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+                    raise ValueError(f"{field.name} must be above 0, not {value!r}")
+            elif field.name not in ("device", "log_dir"):
+                checks.positive_integer(value, field.name)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch for the block, for initial weights, and leave its global state as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def train(
+    network: Network,
+    log: ClickLog,
+    seed: int,
+    validation: ClickLog | None,
+    settings: TrainingSettings,
+) -> None:
+    """Train ``network`` on ``log`` in place, and leave it in its best state.
+
+    The best state is the one with the lowest loss on ``validation`` (without it, on a tenth of
+    ``log``; a log of fewer than 20 rows is its own validation). The same seed gives the same
+    result. Networks with gradients in NumPy are trained with them on the CPU, others by torch.
+    """
+    if validation is None:
+        log, validation = (log, log) if len(log) < 20 else log.split((0.9, 0.1), seed)
+    by_numpy = settings.device == "cpu" and has_gradients(network)
+    trainer_class: type[NumpyTrainer | TorchTrainer] = NumpyTrainer if by_numpy else TorchTrainer
+    trainer = trainer_class(network, log, validation, settings)
+    schedule = _Schedule(network, settings)
+    schedule.note_validation(trainer.validation_loss())
+    rng = np.random.default_rng(seed)
+    steps = settings.epochs * math.ceil(len(log) / settings.batch_size)
+    recent: list[float] = []  # training losses since the last validation
+    with (
+        _scalar_writer(settings.log_dir) as write,
+        progress(steps, f"fitting {type(network).__name__}") as advance,
+    ):
+        for step, rows in enumerate(_batches(rng, len(log), settings), start=1):
+            recent.append(trainer.step(rows, schedule.learning_rate))
+            advance(1)
+            if step % settings.check_every and step != steps:
+                continue
+            loss = trainer.validation_loss()
+            write("training loss", sum(recent) / len(recent), step)
+            write("validation loss", loss, step)
+            write("learning rate", schedule.learning_rate, step)
+            recent.clear()
+            if schedule.note_validation(loss):
+                break
+    schedule.restore_best()
+
+
+def _batches(
+    rng: np.random.Generator, pages: int, settings: TrainingSettings
+) -> Iterator[np.ndarray]:
+    """Yield the rows of each mini-batch, all passes one after the other."""
+    for _ in range(settings.epochs):
+        order = rng.permutation(pages)
+        for start in range(0, pages, settings.batch_size):
+            yield order[start : start + settings.batch_size]
+
+
+class _Schedule:
+    """Decides by validations on the learning rate, the best state and the end of training."""
+
+    def __init__(self, network: Network, settings: TrainingSettings) -> None:
+        self.network, self.settings = network, settings
+        self.learning_rate = settings.learning_rate
+        self.best, self.best_state = math.inf, copy.deepcopy(network.state_dict())
+        self.without_progress = 0
+
+    def note_validation(self, loss: float) -> bool:
+        """Take note of a validation loss; return whether training ends here."""
+        if not math.isfinite(loss):
+            raise FloatingPointError("the validation loss became infinite while fitting")
+        if loss < self.best:
+            self.best, self.without_progress = loss, 0
+            for name, value in self.network.state_dict().items():
+                self.best_state[name].copy_(value)
+            return False
+        self.without_progress += 1
+        if self.without_progress % self.settings.halve_after == 0:
+            self.learning_rate *= 0.5
+        return self.without_progress >= self.settings.stop_after
+
+    def restore_best(self) -> None:
+        """Bring the best state back."""
+        self.network.load_state_dict(self.best_state)
+        self.network.to("cpu")
+
+
+@contextmanager
+def _scalar_writer(
+    log_dir: str | os.PathLike[str] | None,
+) -> Iterator[Callable[[str, float, int], None]]:
+    """Give a function that writes a TensorBoard scalar, or does nothing without a folder."""
+    if log_dir is None:
+        yield lambda tag, value, step: None
+        return
+    tensorboard = import_extra("torch.utils.tensorboard", "agents", "log_dir needs")
+    with tensorboard.SummaryWriter(str(log_dir)) as writer:
+        yield lambda tag, value, step: writer.add_scalar(f"fit/{tag}", value, step)
