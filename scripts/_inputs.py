@@ -1,39 +1,51 @@
-"""Worlds, logs and policies named on the command line."""
+"""What options name: worlds, users, environments, logs, and the folders of runs."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from clickgym import data, policies
-
-
-def world_from(path: str, n_docs: int, n_queries: int, seed: int) -> data.World:
-    """Return the LETOR file's world, or the synthetic one for an empty path; 0 docs = all."""
-    docs = n_docs or None
-    if path:
-        return data.load_letor(path, n_docs=docs, max_queries=n_queries or None, seed=seed)
-    return data.synthetic_world(n_queries=n_queries or 1000, n_docs=docs, seed=seed)
+from clickgym import clickmodels, data, envs, studies
+from clickgym.envs.registration import NAMESPACE
+from clickgym.scripts._options import former_names, option
 
 
-def policy_from(
-    name: str, world: data.World, temperature: float, slots: int, seed: int
-) -> policies.Policy:
-    """Return ranker ``name``: stochastic at ``temperature`` (below 0: the paper's), 0 = not."""
-    if temperature == 0:
-        return policies.named_ranker(name, world, slots, seed)
-    degree = temperature if temperature > 0 else None
-    return policies.logging_policy(name, world, slots, seed, degree)
+@dataclass(frozen=True)
+class WorldOptions:
+    """The options that name a world; 0 queries or documents are all of them."""
+
+    world: str | None = option(None)
+    queries: int | None = option(100)
+    docs: int = option(30)
+    world_seed: int = option(0)
+
+    def world_setting(self) -> studies.WorldSetting:
+        """Return the world's setting; an error if there is no such file."""
+        return studies.WorldSetting.of(
+            self.world or "", self.queries or 0, self.docs, self.world_seed
+        )
+
+
+def environment(
+    world: data.World, model: clickmodels.ClickModel, slots: int
+) -> envs.RankingVectorEnv:
+    """Return the environment of a click model or user."""
+    return envs.RankingVectorEnv(1, click_model=model, world=world, slots=slots)
 
 
 def real_logs(
-    pyclick: str, sessions: list[str], labels: str
+    pyclick: str | None, sessions: list[str], labels: str | None
 ) -> tuple[data.World, list[data.ClickLog]]:
-    """Return world and logs of a real log's files, a log a file."""
+    """Return the world and the logs in files of a real log, one log per file."""
     if pyclick:
         world, log = data.read_pyclick(pyclick)
         return world, [log]
-    named = {path: path for path in sessions}
-    world, logs = data.read_sessions(named, labels=labels or None)
+    world, logs = data.read_sessions({path: path for path in sessions}, labels=labels)
     return world, list(logs.values())
 
 
@@ -47,3 +59,57 @@ def saved_log(path: str, world: data.World) -> data.ClickLog:
             f"{Path(path)}: {error}; give the world options that the log was collected with"
         ) from error
     return log
+
+
+def require_writable(out: Path) -> None:
+    """Raise an error that names the folder if nothing can be written there; make nothing yet."""
+    above = next(path for path in (out, *out.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except OSError as error:
+        raise OSError(f"--out {out} cannot be written: {error.strerror}") from error
+
+
+def saved_settings(path: Path, settings: Any) -> dict[str, Any]:
+    """Return what a run has saved of ``settings``, under the names that they have now."""
+    try:
+        found = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is not a run's settings: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is not a run's settings: it holds no names and values")
+    if isinstance(found.get("env"), str):
+        found["env"] = found["env"].removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
+    now: dict[Any, str] = {name: name for name in found} | former_names(settings)
+    return {now[name]: value for name, value in found.items()}
+
+
+def changes(before: dict[str, Any], settings: Any, free: tuple[str, ...]) -> str:
+    """Return in words which options differ from those ``before``, ``free`` ones aside."""
+    now = dataclasses.asdict(settings)
+    return ", ".join(
+        f"{name} was {before.get(name)!r}"
+        for name in now
+        if name not in free and _value(before.get(name)) != _value(now[name])
+    )
+
+
+def _value(value: Any) -> Any:
+    """Return None for every way in which settings say that an option was not given."""
+    return None if value in (None, "", 0, -1, [""], [0]) else value
+
+
+def tell_if_replaced(out: Path, settings: Any) -> None:
+    """Say so if a folder's tables and pictures are of other options and will be replaced."""
+    path = out / "settings.json"
+    if not path.is_file():
+        return
+    free = ("jobs", "retry_failed", "out", "rate", "scheduler")
+    changed = changes(saved_settings(path, settings), settings, free)
+    if changed:
+        print(
+            f"{out} held results of other options ({changed}): its tables and pictures are "
+            "replaced, its cells are kept",
+            file=sys.stderr,
+        )

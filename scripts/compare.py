@@ -12,29 +12,38 @@ from pathlib import Path
 from clickgym import agents, studies
 from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import WorldOptions, tell_if_replaced
+from clickgym.scripts._inputs import WorldOptions, tell_if_replaced
+from clickgym.scripts._options import option, parse
 
 
 @dataclass(frozen=True)
 class Compare(WorldOptions):
-    """Train every agent inside every model for every user and seed; tables, heat map, curves."""
+    """Train every agent inside every model for every user and seed; tables, heat map, curves.
 
-    agents: list[str] = option(list(agents.names()), "agents")
-    models: list[str] = option(
-        ["PBM", "UBM", "DBN", "NCM"], 'click models; "true user": learn from the user itself'
+    Example:
+      clickgym compare --agent PolicyGradient PPO --model PBM NCM --user CoCM --seeds 3 --jobs 2
+    """
+
+    agent: list[str] = option(list(agents.names()), open=True)
+    model: list[str] = option(
+        ["PBM", "UBM", "DBN", "NCM"], 'click model, or "true user" to learn from the user itself',
+        also=("true user",),
+    )  # fmt: skip
+    user: list[str] = option(["DBN", "CoCM", "CoCM-mismatch"])
+    seeds: int = option(3)
+    pages: int = option(
+        50_000, "budget of every agent in result pages, or own for the agent's own", word="own"
     )
-    user: list[str] = option(["DBN", "CoCM", "CoCM-mismatch"], "true users")
-    seeds: int = option(3, "seeds; each draws a log, a fit and a training run")
-    pages: int = option(50_000, "budget of every agent in result pages; 0: the agent's own")
-    budget: list[str] = option([""], "other budgets for some agents, as name=pages")
-    logging: str = option("epsilon-oracle", "ranker whose stochastic variant logs")
-    impressions: int = option(100_000, "impressions of a log; 80% to fit")
-    slots: int = option(10, "documents a page")
-    jobs: int = option(1, "processes")
-    modules: list[str] = option([""], "modules to import first, with agents of your own")
-    retry_failed: bool = option(False, "try again what failed before")
-    out: str = option("compare", "folder for results; finished cells there are not computed again")
+    budget: list[str] | None = option(
+        None, "other budgets for some agents", metavar="AGENT=PAGES", absent="--pages for all"
+    )
+    logging: str = option("epsilon-oracle")
+    impressions: int = option(100_000)
+    slots: int = option(10)
+    jobs: int = option(1)
+    module: list[str] | None = option(None)
+    retry_failed: bool = option(False)
+    out: str = option("compare")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,14 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = Path(settings.out)
     world = settings.world_setting()
     tell_if_replaced(out, settings)
-    modules = [name for name in settings.modules if name]
+    modules = settings.module or []
     names, models, users = (
-        list(dict.fromkeys(given)) for given in (settings.agents, settings.models, settings.user)
+        list(dict.fromkeys(given)) for given in (settings.agent, settings.model, settings.user)
     )
     rows = studies.compare(
         out, names, models, users, settings.seeds, world,
         settings.pages, settings.logging, settings.impressions, settings.slots, settings.jobs,
-        settings.retry_failed, _budgets(settings.budget, names), modules,
+        settings.retry_failed, _budgets(settings.budget or [], names), modules,
     )  # fmt: skip
     order = {name: place for place, name in enumerate(models)}
     rows.sort(key=lambda row: (order[row["model"]], row["seed"]))
@@ -90,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _budgets(given: list[str], names: list[str]) -> dict[str, int]:
     """Return budgets given as name=pages."""
     budgets = {}
-    for item in filter(None, given):
+    for item in given:
         name, _, text = item.partition("=")
         if name not in names or not text.isdigit():
             raise ValueError(f"--budget takes an agent of this run as name=pages, not {item!r}")

@@ -12,29 +12,33 @@ from pathlib import Path
 from clickgym import studies
 from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import WorldOptions, tell_if_replaced
+from clickgym.scripts._inputs import WorldOptions, tell_if_replaced
+from clickgym.scripts._options import option, parse
 
 
 @dataclass(frozen=True)
 class Curse(WorldOptions):
-    """Collect logs, fit click models, deploy their Top-Down and Max-Reward policies."""
+    """Collect logs, fit click models, deploy their Top-Down and Max-Reward policies.
 
-    user: list[str] = option(["CoCM-mismatch"], "true users")
-    logging: list[str] = option(["epsilon-oracle"], "rankers whose stochastic variants log")
-    models: list[str] = option(["PBM", "UBM", "DBN", "NCM"], "click models")
-    seeds: int = option(3, "seeds; each draws a log and an initialisation")
-    queries: int = option(1000, "queries; 0: all of the file")
-    impressions: int = option(100_000, "impressions of a log; 80% to fit")
-    slots: int = option(10, "documents a page")
-    parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
+    Example:
+      clickgym curse --user CoCM --logging epsilon-oracle BM25 --model PBM UBM --seeds 3 --jobs 2
+    """
+
+    user: list[str] = option(["CoCM-mismatch"])
+    logging: list[str] = option(["epsilon-oracle"])
+    model: list[str] = option(["PBM", "UBM", "DBN", "NCM"])
+    seeds: int = option(3)
+    queries: int = option(1000)
+    impressions: int = option(100_000)
+    slots: int = option(10)
+    parameters: str = option("table")
     documents: str = option(
         "shown", "what policies may show: documents of the log, or all", choices=("shown", "all")
     )
-    rate: bool = option(False, "draw click-through rates instead of clicks a page")
-    jobs: int = option(1, "processes")
-    retry_failed: bool = option(False, "try again what failed before")
-    out: str = option("curse", "folder for results; finished cells there are not computed again")
+    rate: bool = option(False, "draw click-through rates instead of clicks per page")
+    jobs: int = option(1)
+    retry_failed: bool = option(False)
+    out: str = option("curse")
 
 
 def run(settings: Curse, command: str) -> bool:
@@ -46,7 +50,7 @@ def run(settings: Curse, command: str) -> bool:
     world = settings.world_setting()
     tell_if_replaced(out, settings)
     users, loggings, models = (
-        list(dict.fromkeys(names)) for names in (settings.user, settings.logging, settings.models)
+        list(dict.fromkeys(names)) for names in (settings.user, settings.logging, settings.model)
     )
     rows = studies.curse_study(
         out / "cells", users, loggings, models, settings.seeds, world,

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._options import option, parse
 from clickgym.scripts.curse import Curse, run
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Log clicks, fit PBM, UBM, DBN and NCM, optimise inside them, deploy on the true user."""
+    """Log clicks, fit PBM, UBM, DBN and NCM, optimise inside them, deploy on the true user.
 
-    user: str = option("CoCM-mismatch", "the true user")
-    impressions: int = option(50_000, "impressions of the log; 80% to fit")
-    queries: int = option(1000, "queries of the world")
-    seeds: int = option(1, "seeds; each draws a log and an initialisation")
-    jobs: int = option(2, "processes")
-    retry_failed: bool = option(False, "try again what failed before")
-    out: str = option("demo", "folder for results; finished cells there are not computed again")
+    Example:
+      clickgym demo --user DBN --queries 100 --impressions 10000
+    """
+
+    user: str = option("CoCM-mismatch")
+    impressions: int = option(50_000)
+    queries: int = option(1000)
+    seeds: int = option(1)
+    jobs: int = option(2)
+    retry_failed: bool = option(False)
+    out: str = option("demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from clickgym import agents, clickmodels, evaluation, policies
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import WorldOptions, environment, user_named
+from clickgym.common.runtime import import_extra
+from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
+from clickgym.scripts._options import flags, option, parse
 from clickgym.studies.setting import logging_of, user_of, world_of
-
-ALGORITHMS = ("PPO", "A2C", "SAC", "TD3", "DDPG", "DQN", "MaskablePPO")
 
 
 @dataclass(frozen=True)
 class Deploy(WorldOptions):
-    """Print a policy's value on a true user and, with a click model, the curse report."""
+    """Print a policy's value on a true user and, with a click model, the curse report.
 
-    policy: str = option("runs/train/policy.safetensors", "saved policy, or Stable-Baselines3 zip")
-    env: str = option("clickgym/CoCM-mismatch-v0", "environment of the true user")
-    click_model: str = option("", "saved model that the policy was made inside: adds the report")
-    logging: str = option("epsilon-oracle", "ranker whose stochastic variant logged")
-    slots: int = option(10, "documents a page, for a Stable-Baselines3 zip")
-    samples: int = option(20_000, "rankings to draw of a stochastic policy")
-    seed: int = option(0, "seed of what is drawn")
+    Example:
+      clickgym deploy --policy runs/train/policy.safetensors --user DBN
+    """
+
+    policy: str = option(
+        "runs/train/policy.safetensors", "saved policy, or Stable-Baselines3 zip", metavar="FILE"
+    )
+    user: str = option("CoCM-mismatch")
+    model: str | None = option(
+        None, "saved click model that the policy was made inside", metavar="FILE",
+        open=True, known=tuple,
+        absent="the value on the user alone, no report",
+    )  # fmt: skip
+    logging: str = option("epsilon-oracle")
+    slots: int = option(10, "documents per page, for a Stable-Baselines3 zip")
+    samples: int = option(
+        20_000, "rankings to draw from a stochastic policy", least=1, metavar="N"
+    )
+    seed: int = option(0)
     trust: bool = option(False, "load a Stable-Baselines3 zip, which may run any code in it")
-    algorithm: str = option("PPO", "what wrote the zip", choices=ALGORITHMS)
-    plot: str = option("", "file for the report's picture")
+    algorithm: str = option(
+        "PPO", "algorithm of Stable-Baselines3 or sb3-contrib that wrote the zip", metavar="NAME"
+    )
+    plot: str | None = option(
+        None, "file for the report's picture", metavar="FILE", absent="no picture"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     settings = parse(Deploy, "deploy", arguments)
-    user = user_named(settings.env)
     where = settings.world_setting()
-    world, true = world_of(where), user_of(user, where)
-    if settings.plot and not settings.click_model:
-        raise ValueError("--plot draws the report, which needs --click-model")
+    if settings.plot and not settings.model:
+        raise ValueError("--plot draws the report, which needs --model")
+    world, true = world_of(where), user_of(settings.user, where)
     policy = _policy(settings, world, true)
     try:
         policy.check_world(world)
     except ValueError as error:
         raise ValueError(f"{error}{_hint(settings)}") from error
-    if not settings.click_model:
+    if not settings.model:
         value = evaluation.value(policy, true, world, settings.samples, settings.seed)
         unsure = f", standard error {value.stderr:.4f}" if value.stderr else ""
-        print(f"{value.value:.4f} clicks a page on {user} ({value.method}{unsure})")
+        print(f"{value.value:.4f} clicks a page on {settings.user} ({value.method}{unsure})")
         return 0
-    model = clickmodels.ClickModel.load(settings.click_model)
+    model = clickmodels.ClickModel.load(settings.model)
     logging = logging_of(settings.logging, where, policy.slots)
     report = evaluation.curse(
         policy, model, true, world, logging, settings.samples, settings.seed
@@ -73,13 +86,7 @@ def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> polic
             f"{path} is a Stable-Baselines3 zip: loading it can run any code in it; give --trust "
             "if you know where it comes from"
         )
-    try:
-        import sb3_contrib
-        import stable_baselines3
-    except ImportError as error:
-        raise ImportError("a zip needs pip install 'clickgym[agents]'") from error
-    algorithm = getattr(stable_baselines3, settings.algorithm, None)
-    algorithm = algorithm or getattr(sb3_contrib, settings.algorithm)
+    algorithm = _algorithm(settings.algorithm)
     task = agents.Task.of(environment(world, user, settings.slots))
     try:
         return agents.deployed_policy(algorithm.load(path), task)
@@ -90,15 +97,29 @@ def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> polic
         ) from error
 
 
+def _algorithm(name: str) -> Any:
+    """Return the algorithm of Stable-Baselines3 or sb3-contrib with this name."""
+    modules = [
+        import_extra(module, "agents", "a zip needs")
+        for module in ("stable_baselines3", "sb3_contrib")
+    ]
+    found = {key: kind for module in modules for key, kind in vars(module).items()}
+    known = [key for key, kind in found.items() if hasattr(kind, "load") and hasattr(kind, "learn")]
+    if name not in known:
+        raise ValueError(f"--algorithm must be one of {', '.join(known)}, not {name!r}")
+    return found[name]
+
+
 def _hint(settings: Deploy) -> str:
-    """Return the world options of the run that the policy lies in."""
+    """Return the world options of the run that made the policy."""
     path = Path(settings.policy).with_name("settings.json")
     if not path.is_file():
         return "; give the world options that it was made with"
-    run = json.loads(path.read_text())
-    names = [name for name in ("world", "queries", "docs", "world_seed") if name in run]
-    options = " ".join(f"--{name.replace('_', '-')} {run[name]}" for name in names if run[name])
-    return f"; it was trained with {options}"
+    names = [field.name for field in fields(WorldOptions)]
+    saved = saved_settings(path, Deploy)
+    given: dict[str, Any] = {name: saved[name] for name in names if name in saved}
+    run = WorldOptions(**{**given, "world": given.get("world") or None})
+    return f"; it was trained with {flags(run, names)}"
 
 
 if __name__ == "__main__":

@@ -12,47 +12,60 @@ import numpy as np
 
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.common.storage import write_whole
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._inputs import real_logs, saved_log, world_from
+from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
+from clickgym.scripts._options import option, parse
+from clickgym.studies.setting import world_of
 
 PICTURE = "perplexity.png"
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Fit models to a log and judge them on another part of it, or on another log."""
+class Fit(WorldOptions):
+    """Fit models to a log and judge them on another part of it, or on another log.
 
-    model: list[str] = option(["PBM", "UBM", "DBN"], "models to fit; 'all' for every one")
-    log: str = option("", "a log saved by clickgym collect")
-    pyclick: str = option("", "a real log in PyClick's format")
-    sessions: list[str] = option(
-        [""], "a real log in the session format: one file, or one each to fit, validate and judge"
-    )
-    labels: str = option("", "human grades for --sessions")
+    Example:
+      clickgym collect --docs 10 --out log.parquet
+      clickgym fit --log log.parquet --docs 10 --model PBM UBM DBN --out fitted
+    """
+
+    log: str | None = option(None, "log saved by clickgym collect", metavar="FILE")
+    pyclick: str | None = option(None, "real log in PyClick's format", metavar="FILE")
+    sessions: list[str] | None = option(
+        None, "real log in the session format: one file, or one each to fit, validate and judge",
+        metavar="FILE",
+    )  # fmt: skip
+    labels: str | None = option(None, "human grades for --sessions", metavar="FILE", absent="none")
     clicked_only: bool = option(False, "leave out pages without a click, as the paper does")
-    test: str = option("", "a saved log to judge on; empty = a part of the log")
-    split: list[float] = option([0.8, 0.1, 0.1], "shares to fit, validate and judge on")
-    world: str = option("", "the saved log's LETOR file; empty = the synthetic world")
-    n_docs: int = option(30, "the saved log's candidates a query; 0 = full lists")
-    n_queries: int = option(0, "the saved log's queries; 0 = 1,000, or all of a file's")
-    world_seed: int = option(0, "the saved log's world seed")
-    parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
-    seeds: int = option(1, "seeds of fits that are random")
+    test: str | None = option(
+        None, "saved log to judge on", metavar="FILE", absent="a part of the log"
+    )
+    split: list[float] = option(
+        [0.8, 0.1, 0.1], "shares of the log to fit to, validate on (may be left out) and judge on",
+        metavar="SHARE",
+    )  # fmt: skip
+    model: list[str] = option(
+        ["PBM", "UBM", "DBN"], "click model, or all for every one", also=("all",)
+    )
+    parameters: str = option("table")
+    seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
-    jobs: int = option(1, "processes")
+    queries: int | None = option(None)
+    jobs: int = option(1)
     out: str = option("fitted", "folder for models, tables and pictures")
-    overwrite: bool = option(False, "write into a folder that holds another run's results")
+    overwrite: bool = option(
+        False, "write into a folder that holds another run's results", group="the run"
+    )
 
 
 def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
     """Return the world and the logs to fit to, to validate on and to judge on."""
-    sessions = [path for path in settings.sessions if path]
+    sessions = settings.sessions or []
     if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
         raise ValueError("give one of --log, --pyclick and --sessions")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
     if settings.log:
-        world = world_from(settings.world, settings.n_docs, settings.n_queries, settings.world_seed)
+        world = world_of(settings.world_setting())
         found = [saved_log(settings.log, world)]
     else:
         world, found = real_logs(settings.pyclick, sessions, settings.labels)
@@ -107,16 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Fit, "fit", arguments)
     out = Path(settings.out)
     if (out / "settings.json").exists() and not settings.overwrite:
-        raise SystemExit(f"clickgym fit: {out} holds another run; use another --out or --overwrite")
-    names = clickmodels.names() if settings.model == ["all"] else tuple(settings.model)
-    unknown = [name for name in names if name not in clickmodels.names()]
-    if unknown:
-        known = ", ".join(clickmodels.names())
-        raise SystemExit(f"clickgym fit: unknown model {', '.join(unknown)}; known: {known}")
-    try:
-        world, train, validation, test = logs(settings)
-    except (ValueError, OSError) as error:
-        raise SystemExit(f"clickgym fit: {error}") from error
+        raise ValueError(f"{out} holds another run; give another --out, or --overwrite")
+    names = clickmodels.names() if "all" in settings.model else tuple(settings.model)
+    world, train, validation, test = logs(settings)
     judged = studies.judge_log(
         train, test, world, names, settings.seeds, validation, settings.parameters, settings.jobs
     )

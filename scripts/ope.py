@@ -13,18 +13,19 @@ from typing import Any
 from clickgym import studies
 from clickgym.common.storage import write_whole
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import require_writable, tell_if_replaced
+from clickgym.scripts._inputs import require_writable, tell_if_replaced
+from clickgym.scripts._options import option, parse
 
 Rows = list[dict[str, Any]]
 # Options that only some studies take.
+PRESET = "the preset's"
 _WORLD = ("world", "queries", "docs", "world_seed")
 TAKES = {
-    "conditions": (*_WORLD, "repetitions", "sizes", "direct", "spaces", "scheduler"),
-    "bias": (*_WORLD, "spaces"),
-    "learning": (*_WORLD, "samples", "trees"),
-    "sessions": ("repetitions", "sizes", "direct"),
-    "promises": (*_WORLD, "repetitions", "user", "models", "optimisers", "logging", "pages",
+    "conditions": (*_WORLD, "repetitions", "size", "direct", "space", "scheduler"),
+    "bias": (*_WORLD, "space"),
+    "learning": (*_WORLD, "slates", "trees"),
+    "sessions": ("repetitions", "size", "direct"),
+    "promises": (*_WORLD, "repetitions", "user", "model", "optimiser", "logging", "pages",
                  "impressions"),
 }  # fmt: skip
 STUDIES = tuple(TAKES)
@@ -43,29 +44,49 @@ class OpeRun:
     study: str = option("conditions", "what to run", positional=True, choices=STUDIES)
     preset: str = option("quick", "how much of it; large: conditions only",
                          choices=studies.PRESET_NAMES)  # fmt: skip
-    world: str = option("", "LETOR file instead of the synthetic world (not sessions)")
-    queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's, or all")
-    docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
-    world_seed: int = option(0, "seed of what is drawn of the world")
-    repetitions: int = option(
-        0, "logs (conditions, sessions) or seeds (promises); 0: the preset's, as in what follows"
+    world: str | None = option(None)
+    queries: int | None = option(None, absent=f"all of the file; {PRESET} without one")
+    docs: int | None = option(None, absent=PRESET)
+    world_seed: int = option(0)
+    repetitions: int | None = option(
+        None, "logs (conditions, sessions) or seeds (promises)", least=1, metavar="N",
+        absent=PRESET,
+    )  # fmt: skip
+    size: list[int] | None = option(
+        None, "sample sizes, ascending (conditions, sessions)", least=1, metavar="N",
+        absent=PRESET, was=("sizes",),
+    )  # fmt: skip
+    direct: int | None = option(
+        None, "largest size for direct methods", least=0, metavar="N", absent=PRESET
     )
-    sizes: list[int] = option([0], "sample sizes, ascending (conditions, sessions)")
-    direct: int = option(-1, "largest size for direct methods; below 0: the preset's")
-    spaces: list[str] = option([""], "slate spaces as m,l (conditions; one for bias)")
-    samples: int = option(0, "slates a training query (learning)")
-    trees: int = option(0, "boosted trees (learning)")
-    user: list[str] = option([""], "true users (promises)")
-    models: list[str] = option([""], "click models (promises)")
-    optimisers: list[str] = option([""], "Top-Down, Max-Reward or agents (promises)")
-    logging: list[str] = option([""], "rankers whose stochastic variants log (promises)")
-    pages: int = option(0, "budget of agents in result pages (promises)")
-    impressions: int = option(0, "impressions of a log (promises)")
-    jobs: int = option(2, "processes")
-    scheduler: str = option("", "Dask cluster that computes conditions, as tcp://host:port")
-    retry_failed: bool = option(False, "try again what failed before")
-    out: str = option("", "folder for results; finished cells there are not computed again; "
-                      "empty: ope-STUDY-PRESET")  # fmt: skip
+    space: list[str] | None = option(
+        None, "slate space of m candidates and l slots (conditions; one for bias)", metavar="M,L",
+        absent=PRESET, was=("spaces",),
+    )  # fmt: skip
+    slates: int | None = option(
+        None, "slates per training query (learning)", least=1, metavar="N", absent=PRESET,
+        was=("samples",),
+    )  # fmt: skip
+    trees: int | None = option(
+        None, "boosted trees (learning)", least=1, metavar="N", absent=PRESET
+    )
+    user: list[str] | None = option(None, "true user (promises)", absent=PRESET)
+    model: list[str] | None = option(None, "click model (promises)", absent=PRESET)
+    optimiser: list[str] | None = option(
+        None, "Top-Down, Max-Reward or an agent (promises)", metavar="NAME", absent=PRESET,
+        was=("optimisers",),
+    )  # fmt: skip
+    logging: list[str] | None = option(
+        None, "ranker whose stochastic variant makes the log (promises)", absent=PRESET
+    )
+    pages: int | None = option(
+        None, "budget of an agent, in result pages (promises)", absent=PRESET
+    )
+    impressions: int | None = option(None, "impressions per log (promises)", absent=PRESET)
+    jobs: int = option(2)
+    scheduler: str | None = option(None)
+    retry_failed: bool = option(False)
+    out: str | None = option(None, absent="ope-STUDY-PRESET")
 
     def check(self) -> None:
         """Raise where an option was given that this study does not take."""
@@ -83,9 +104,9 @@ class OpeRun:
         """Return the world's setting where options differ from the ``known`` one."""
         every = 0 if self.world else known.n_queries  # all of a file
         return studies.WorldSetting.of(
-            self.world,
-            every if self.queries < 0 else self.queries,
-            known.n_docs if self.docs < 0 else self.docs,
+            self.world or "",
+            every if self.queries is None else self.queries,
+            known.n_docs if self.docs is None else self.docs,
             self.world_seed,
         )
 
@@ -98,14 +119,14 @@ def conditions(settings: OpeRun) -> int:
     """Run the 40 conditions; return how many cells failed."""
     known = studies.OPE_PRESETS[settings.preset]
     changed = settings.given(
-        sizes=tuple(filter(None, settings.sizes)), repetitions=settings.repetitions,
-        spaces=tuple(_space(text) for text in settings.spaces if text),
+        sizes=tuple(settings.size or ()), repetitions=settings.repetitions,
+        spaces=tuple(_space(text) for text in settings.space or ()),
     )  # fmt: skip
-    if settings.direct >= 0:
+    if settings.direct is not None:
         changed["direct"] = settings.direct
     study = dataclasses.replace(known, world=settings.world_setting(known.world), **changed)
     rows, failed = studies.ope(
-        settings.folder, study, settings.jobs, settings.retry_failed, settings.scheduler
+        settings.folder, study, settings.jobs, settings.retry_failed, settings.scheduler or ""
     )
     errors = studies.root_mean_squares(rows, (*studies.CONDITION, "estimator", "n"))
     tables = [studies.wins_table(errors), studies.errors_table(errors)]
@@ -120,9 +141,9 @@ def bias(settings: OpeRun) -> int:
     """Run PI's expectations; return how many cells failed."""
     arguments = studies.preset_of(studies.BIAS_PRESETS, settings.preset)
     arguments["world"] = settings.world_setting(arguments["world"])
-    spaces = [_space(text) for text in settings.spaces if text]
+    spaces = [_space(text) for text in settings.space or ()]
     if len(spaces) > 1:
-        raise ValueError(f"bias takes one of --spaces, not {len(spaces)}")
+        raise ValueError(f"bias takes one of --space, not {len(spaces)}")
     arguments |= settings.given(space=spaces[0] if spaces else None)
     rows, failed = studies.bias_study(
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
@@ -136,11 +157,11 @@ def learning(settings: OpeRun) -> int:
     """Run table 1; return how many cells failed."""
     arguments = studies.preset_of(studies.LEARNING_PRESETS, settings.preset)
     arguments["world"] = settings.world_setting(arguments["world"])
-    arguments |= settings.given(samples=settings.samples, trees=settings.trees)
+    arguments |= settings.given(samples=settings.slates, trees=settings.trees)
     rows, failed = studies.learning_study(
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
     )
-    name = Path(settings.world).name or "embedded world"
+    name = Path(settings.world or "").name or "embedded world"
     _save(settings, rows, [studies.learning_table(rows, name)], arguments)
     return failed
 
@@ -149,9 +170,9 @@ def sessions(settings: OpeRun) -> int:
     """Run figure 1's setting; return how many cells failed."""
     arguments = studies.preset_of(studies.SESSION_PRESETS, settings.preset)
     arguments |= settings.given(
-        sizes=tuple(filter(None, settings.sizes)), repetitions=settings.repetitions
+        sizes=tuple(settings.size or ()), repetitions=settings.repetitions
     )
-    if settings.direct >= 0:
+    if settings.direct is not None:
         arguments["direct"] = settings.direct
     rows, failed = studies.session_study(
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
@@ -167,13 +188,13 @@ def promises(settings: OpeRun) -> int:
     arguments = studies.preset_of(studies.PROMISE_PRESETS, settings.preset)
     known = arguments.get("world", studies.PROMISE_WORLD)
     lists = {
-        "users": settings.user, "models": settings.models, "optimisers": settings.optimisers,
+        "users": settings.user, "models": settings.model, "optimisers": settings.optimiser,
         "loggings": settings.logging,
     }  # fmt: skip
     arguments |= settings.given(
         world=settings.world_setting(known), seeds=settings.repetitions, pages=settings.pages,
         impressions=settings.impressions,
-        **{name: tuple(filter(None, values)) for name, values in lists.items()},
+        **{name: tuple(values or ()) for name, values in lists.items()},
     )  # fmt: skip
     rows, failed = studies.promises(
         settings.folder, jobs=settings.jobs, retry_failed=settings.retry_failed, **arguments
@@ -190,7 +211,7 @@ def promises(settings: OpeRun) -> int:
 def _space(text: str) -> tuple[int, int]:
     candidates, _, slots = text.partition(",")
     if not (candidates.isdigit() and slots.isdigit()):
-        raise ValueError(f"--spaces takes m,l such as 10,5, not {text!r}")
+        raise ValueError(f"--space takes m,l such as 10,5, not {text!r}")
     return int(candidates), int(slots)
 
 

@@ -13,66 +13,74 @@ from typing import Any
 
 from clickgym import studies
 from clickgym.common.storage import write_whole
-from clickgym.scripts._arguments import option, parse
-from clickgym.scripts._runs import require_writable, tell_if_replaced
+from clickgym.scripts._inputs import require_writable, tell_if_replaced
+from clickgym.scripts._options import option, parse
 
 SHIFT = "strong-shift"
+PRESET = "the preset's"
 NUMBERS = ("seeds", "impressions", "slots", "test_pages")
 
 
 @dataclass(frozen=True)
 class ProtocolRun:
-    """Fit click models to logs of every kind, judge them in and out of distribution."""
+    """Fit click models to logs of every kind, judge them in and out of distribution.
 
-    preset: str = option(
-        "", "what to run; by default quick, or paper where only candidates are to be fitted",
-        positional=True, choices=tuple(studies.PRESETS),
+    Example:
+      clickgym protocol quick --model PBM DBN oracle --seeds 2 --jobs 2
+      clickgym protocol --candidate my_module:MyModel
+    """
+
+    preset: str | None = option(
+        None, "what to run", positional=True, choices=tuple(studies.PRESETS),
+        absent="quick, or paper if only candidates are to be fitted",
     )  # fmt: skip
-    user: list[str] = option([""], "true users; by default the preset's, as in all that follows")
-    logging: list[str] = option([""], "rankers whose stochastic variants log")
-    models: list[str] = option([""], "click models; oracle: the user itself")
-    candidate: list[str] = option(
-        [""], "click models of your own as module:Class, of the working directory too; without "
-        "--models, they join the results that come with the package",
-    )  # fmt: skip
-    seeds: int | None = option(
-        None, "seeds; each draws logs and an initialisation; fewer are a prefix"
+    user: list[str] | None = option(None, absent=PRESET)
+    logging: list[str] | None = option(None, absent=PRESET)
+    model: list[str] | None = option(
+        None, "click model, or oracle for the user itself", also=("oracle",), absent=PRESET
     )
-    parameters: str = option("", "kind of parameters", choices=("table", "embedding"))
-    world: str = option("", "LETOR file instead of the synthetic world")
-    queries: int = option(-1, "queries; 0: all of the file; below 0: the preset's")
-    docs: int = option(-1, "candidates a query; 0: full lists; below 0: the preset's")
-    world_seed: int = option(0, "seed of what is drawn of the world")
-    impressions: int | None = option(None, "impressions of a log; 80% to fit")
-    slots: int | None = option(None, "documents a page")
-    test_pages: int | None = option(None, "pages of each test policy")
+    candidate: list[str] | None = option(
+        None, "click model of your own, also of the working directory; without --model it joins "
+        "the results that come with the package", metavar="MODULE:CLASS", absent="none",
+    )  # fmt: skip
+    seeds: int | None = option(None, absent=PRESET)
+    parameters: str | None = option(None, absent=PRESET)
+    world: str | None = option(None)
+    queries: int | None = option(None, absent=f"all of the file; {PRESET} without one")
+    docs: int | None = option(None, absent=PRESET)
+    world_seed: int = option(0)
+    impressions: int | None = option(None, absent=PRESET)
+    slots: int | None = option(None, absent=PRESET)
+    test_pages: int | None = option(
+        None, "pages per test policy", least=1, metavar="N", absent=PRESET
+    )
     policies: bool = option(
-        True, "what the models' policies are worth, where the preset asks; can be added later"
-    )
+        True, "say what the models' policies are worth, if the preset asks for it; this can be "
+        "added later",
+    )  # fmt: skip
     shift: bool = option(
-        True, "tables 3 and 4 too: the strong shift of section 6.1, where its users are asked for"
+        True, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
-    jobs: int = option(2, "processes")
-    scheduler: str = option("", "Dask cluster that computes instead, as tcp://host:port")
-    retry_failed: bool = option(False, "try again what failed before")
-    out: str = option("", "folder for results; finished cells there are not computed again; "
-                      "by default protocol-PRESET")  # fmt: skip
+    jobs: int = option(2)
+    scheduler: str | None = option(None)
+    retry_failed: bool = option(False)
+    out: str | None = option(None, absent="protocol-PRESET")
 
     def study(self) -> tuple[str, studies.Protocol]:
         """Return the preset's name and what to compute."""
-        candidates = tuple(filter(None, self.candidate))
+        candidates = tuple(self.candidate or ())
         preset = self.preset or ("paper" if candidates else "quick")
         known = studies.PRESETS[preset]
-        lists = {"users": self.user, "loggings": self.logging, "models": self.models}
+        lists = {"users": self.user, "loggings": self.logging, "models": self.model}
         given: dict[str, Any] = {
-            name: tuple(dict.fromkeys(filter(None, values))) for name, values in lists.items()
+            name: tuple(dict.fromkeys(values or ())) for name, values in lists.items()
         }
         given["parameters"] = self.parameters
         every = 0 if self.world else known.world.n_queries  # all of a file
         world = studies.WorldSetting.of(
-            self.world,
-            every if self.queries < 0 else self.queries,
-            known.world.n_docs if self.docs < 0 else self.docs,
+            self.world or "",
+            every if self.queries is None else self.queries,
+            known.world.n_docs if self.docs is None else self.docs,
             self.world_seed,
         )
         changed = {name: value for name, value in given.items() if value}
@@ -90,7 +98,7 @@ def run(settings: ProtocolRun) -> tuple[list[dict[str, Any]], int, Path]:
     out = Path(settings.out or f"protocol-{preset}")
     require_writable(out)
     tell_if_replaced(out, settings)
-    join = bool(study.candidates) and not any(settings.models)
+    join = bool(study.candidates) and not settings.model
     rows, failed, study = compute(settings, study, join, out / "rows.parquet")
     shift = studies.shift_of(study) if settings.shift and preset != SHIFT else None
     if shift is not None:
@@ -115,7 +123,7 @@ def compute(
         study = dataclasses.replace(study, models=(), seeds=seeds)
         print(f"{len(known)} results of other models come with the package", file=sys.stderr)
     found = studies.protocol(
-        path.parent, study, settings.jobs, settings.retry_failed, settings.scheduler
+        path.parent, study, settings.jobs, settings.retry_failed, settings.scheduler or ""
     )
     wanted = len(study.users) * len(study.loggings) * len(study.sources) * study.seeds
     rows = [*known, *found]

@@ -8,22 +8,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clickgym import clickmodels, studies
+from clickgym import studies
 from clickgym.common.storage import write_whole
-from clickgym.scripts._arguments import option, parse
+from clickgym.scripts._options import option, parse
 
 
 @dataclass(frozen=True)
 class Shift:
-    """Fit models under a near-optimal policy, judge them under the reverse order."""
+    """Fit models under a near-optimal policy, judge them under the reverse order.
 
-    user: list[str] = option(["DBN", "CoCM"], "true users, a table each")
-    models: list[str] = option(list(studies.SHIFT_MODELS), "click models")
-    seeds: int = option(10, "seeds; each draws a log and an initialisation")
-    impressions: int = option(100_000, "impressions of a log; 80% to fit")
-    parameters: str = option("table", "kind of parameters", choices=("table", "embedding"))
-    jobs: int = option(1, "processes")
-    out: str = option("strong-shift", "folder for tables; finished cells there are kept")
+    Example:
+      clickgym strong-shift --user DBN --model PBM UBM DBN --seeds 3
+    """
+
+    user: list[str] = option(["DBN", "CoCM"])
+    model: list[str] = option(list(studies.SHIFT_MODELS))
+    seeds: int = option(10)
+    impressions: int = option(100_000)
+    parameters: str = option("table")
+    jobs: int = option(1)
+    out: str = option("strong-shift")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,18 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     settings = parse(Shift, "strong-shift", arguments)
-    for kind, given, names in (
-        ("user", settings.user, clickmodels.user_names()),
-        ("model", settings.models, clickmodels.names()),
-    ):
-        unknown = ", ".join(name for name in given if name not in names)
-        if unknown:
-            known = ", ".join(names)
-            raise SystemExit(f"clickgym strong-shift: unknown {kind} {unknown}; known: {known}")
     out = Path(settings.out)
     for user in settings.user:
         table = studies.strong_shift(
-            user, settings.models, settings.seeds, None, settings.impressions,
+            user, settings.model, settings.seeds, None, settings.impressions,
             settings.parameters, settings.jobs, out,
         )  # fmt: skip
         Console(width=None if Console().is_terminal else 130).print(table)

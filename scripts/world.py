@@ -7,41 +7,50 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clickgym import data, evaluation
-from clickgym.scripts._arguments import option, parse
+from clickgym import evaluation
+from clickgym.scripts._inputs import WorldOptions
+from clickgym.scripts._options import ALL, option, parse
+from clickgym.studies.setting import world_of
 
 
 @dataclass(frozen=True)
-class Describe:
-    """Describe the embedded world, or one read from a LETOR file."""
+class Describe(WorldOptions):
+    """Describe the embedded world, or one that is read from a LETOR file.
 
-    path: str = option("", "a LETOR file; empty = the embedded synthetic world")
-    n_docs: int = option(0, "draw this many candidates a query; 0 = full lists")
-    bm25: int = option(110, "the feature (from 1) to rank by; 0 = none")
-    seed: int = option(0, "seed of everything random")
+    Example:
+      clickgym world --world train.txt --docs 30
+    """
+
+    feature: int | None = option(
+        None, "number of a feature, from 1, to rank by", least=1, metavar="N", was=("bm25",),
+        absent="110, which is BM25 in MSLR, where there are as many",
+    )  # fmt: skip
+    queries: int | None = option(None)
+    docs: int = option(ALL)
+    world_seed: int = option(0, "seed of everything that is drawn", was=("seed",))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the description."""
     settings = parse(Describe, "world", arguments)
-    n_docs = settings.n_docs or None
-    if settings.path:
-        world = data.load_letor(settings.path, n_docs=n_docs, seed=settings.seed)
-    else:
-        world = data.synthetic_world(n_docs=n_docs, seed=settings.seed)
+    world = world_of(settings.world_setting())
     lengths = world.n_candidates
     grades = np.bincount(world.relevance[world.candidates], minlength=world.max_grade + 1)
     shares = " / ".join(f"{share:.1f}" for share in 100 * grades / grades.sum())
-    noise = np.random.default_rng(settings.seed).random(world.relevance.shape)
+    noise = np.random.default_rng(settings.world_seed).random(world.relevance.shape)
+    n_features = 0 if world.features is None else world.features.shape[2]
+    feature = settings.feature or (110 if n_features >= 110 else None)
+    if settings.feature and settings.feature > n_features:
+        raise ValueError(f"--feature is {settings.feature}, but the world has {n_features}")
     print(world)
-    print(f"candidates a query: {lengths.min()} to {lengths.max()}, median {np.median(lengths):g}")
+    print(
+        f"candidates per query: {lengths.min()} to {lengths.max()}, median {np.median(lengths):g}"
+    )
     print(f"grades 0 to {world.max_grade}: {shares} %")
     print(f"nDCG@10 at random: {evaluation.ndcg(noise, world, 10):.3f}")
-    if world.features is not None and settings.bm25:
-        if not 1 <= settings.bm25 <= world.features.shape[2]:
-            raise ValueError(f"--bm25 is {settings.bm25}, outside 1..{world.features.shape[2]}")
-        score = evaluation.ndcg(world.features[:, :, settings.bm25 - 1], world, 10)
-        print(f"nDCG@10 by feature {settings.bm25}: {score:.3f}")
+    if world.features is not None and feature is not None:
+        score = evaluation.ndcg(world.features[:, :, feature - 1], world, 10)
+        print(f"nDCG@10 by feature {feature}: {score:.3f}")
     return 0
 
 

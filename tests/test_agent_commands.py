@@ -42,7 +42,7 @@ def curves(folder):
 def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     options = ["--agent", request.param, "--pages", "3000", "--every", "1000"]
-    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 0
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 0
     return request.param, folder
 
 
@@ -72,11 +72,11 @@ def test_a_saved_policy_is_deployed(trained, capsys):
     _, folder = trained
     policy = ["--policy", str(folder / "policy.safetensors")]
     world = ["--queries", "10", "--docs", "12"]
-    assert main(["deploy", *policy, *world, "--env", "clickgym/DBN-v0"]) == 0
+    assert main(["deploy", *policy, *world, "--user", "DBN"]) == 0
     assert "clicks a page on DBN" in capsys.readouterr().out
     model = folder / "click_model.safetensors"
     picture = folder / "report.png"
-    options = ["--click-model", str(model), "--plot", str(picture)]
+    options = ["--model", str(model), "--plot", str(picture)]
     assert main(["deploy", *policy, *world, *options]) == 0
     assert "added_by_optimising" in capsys.readouterr().out
     assert picture.read_bytes()[:8] == PNG
@@ -91,7 +91,7 @@ def test_a_policy_of_another_world_is_refused_with_its_options(trained, capsys):
 def test_training_ends_with_the_command_that_deploys(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--pages", "3000", "--every", "1000"]
-    main(["train", *SMALL, *options, "--log-dir", str(folder)])
+    main(["train", *SMALL, *options, "--out", str(folder)])
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("deploy: clickgym deploy ")
     assert main(last.split()[2:]) == 0
@@ -103,14 +103,14 @@ def test_a_picture_without_a_report_is_refused(trained, capsys):
     _, folder = trained
     options = ["--policy", str(folder / "policy.safetensors"), "--plot", "x.png"]
     assert main(["deploy", *options, "--queries", "10", "--docs", "12"]) == 1
-    assert "--click-model" in capsys.readouterr().err
+    assert "--model" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_not_trained_again(trained, capsys):
     name, folder = trained
     before = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
     options = ["--agent", name, "--pages", "3000", "--every", "1000"]
-    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 0
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 0
     assert "already finished" in capsys.readouterr().out
     after = policies.Policy.load(folder / "policy.safetensors").greedy(range(10))
     assert after.tolist() == before.tolist()
@@ -119,7 +119,7 @@ def test_a_finished_run_is_not_trained_again(trained, capsys):
 def test_a_smaller_budget_than_was_spent_is_refused(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--pages", "1000", "--every", "500"]
-    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 1
     assert "more than the budget of 1,000" in capsys.readouterr().err
     assert json.loads((folder / "settings.json").read_text())["pages"] == 3000
 
@@ -140,12 +140,12 @@ class Lazy(agents.Agent):
 def test_an_agent_of_ones_own_is_trained_and_compared(tmp_path):
     (tmp_path / "lazy_agent.py").write_text(OWN_AGENT)
     command = [str(Path(sys.executable).with_name("clickgym"))]
-    own = [*SMALL, "--modules", "lazy_agent"]
+    own = [*SMALL, "--module", "lazy_agent"]
     train = [*command, "train", *own, "--agent", "Lazy", "--pages", "100"]
     ran = subprocess.run(train, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     assert "Lazy has no checkpoints" in ran.stdout
-    compare = [*command, "compare", *own, "--agents", "Lazy", OWN, "--models", "PBM", "--user",
+    compare = [*command, "compare", *own, "--agent", "Lazy", OWN, "--model", "PBM", "--user",
                "DBN", "--seeds", "1", "--pages", "600", "--jobs", "2"]  # fmt: skip
     ran = subprocess.run(compare, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert ran.returncode == 0, ran.stderr
@@ -155,7 +155,7 @@ def test_an_agent_of_ones_own_is_trained_and_compared(tmp_path):
 def test_a_folder_with_another_run_is_refused(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--seed", "7"]
-    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 1
     assert "seed was 0" in capsys.readouterr().err
 
 
@@ -163,8 +163,8 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
     ("options", "message"),
     [
         (["--agent", "XYZ"], "unknown agent 'XYZ'"),
-        (["--env", "clickgym/XYZ-v0"], "'clickgym/XYZ-v0'"),
-        (["--click-model", "XYZ"], "neither a file nor one of"),
+        (["--user", "XYZ"], "'clickgym/XYZ-v0'"),
+        (["--model", "XYZ"], "neither a file nor one of"),
         (["--setting", "batch"], "name=value"),
         (["--setting", "nonsense=1"], "PolicyGradient has no setting nonsense"),
         (["--agent", "PPO", "--setting", "learning_rate=fast"], "learning_rate must hold numbers"),
@@ -173,14 +173,14 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
         (["--pages", "-5"], "pages must be"),
         (["--every", "-3"], "every must be"),
         (["--seed", "-1"], "seed must be"),
-        (["--click-model", "TopPop"], "TopPop is not generative"),
+        (["--model", "TopPop"], "TopPop is not generative"),
     ],
 )
 def test_bad_options_end_with_a_message_before_anything_is_written(
     options, message, tmp_path, capsys
 ):
     folder = tmp_path / "new"
-    assert main(["train", *SMALL, *options, "--log-dir", str(folder)]) == 1
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 1
     assert message in capsys.readouterr().err
     assert not folder.exists()
 
@@ -190,7 +190,7 @@ def test_a_killed_training_ends_with_the_same_budget(name, tmp_path):
     folder = tmp_path / "run"
     command = [
         sys.executable, "-m", "clickgym.scripts.train", *SMALL, "--agent", name,
-        "--pages", "40000", "--every", "2000", "--log-dir", str(folder),
+        "--pages", "40000", "--every", "2000", "--out", str(folder),
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
@@ -226,7 +226,7 @@ def test_a_zip_needs_trust(tmp_path, capsys):
 
 
 COMPARE = [
-    "compare", *SMALL, "--agents", OWN, "CascadeUCB1", "--models", "PBM", "true user",
+    "compare", *SMALL, "--agent", OWN, "CascadeUCB1", "--model", "PBM", "true user",
     "--user", "DBN", "CoCM", "--seeds", "2", "--pages", "2000",
 ]  # fmt: skip
 
@@ -305,7 +305,7 @@ def test_the_fall_of_a_run_is_found():
 
 
 def test_compare_refuses_unknown_names(tmp_path, capsys):
-    for flag in ("--agents", "--models", "--user"):
+    for flag in ("--agent", "--model", "--user"):
         assert main(["compare", flag, "XYZ", "--out", str(tmp_path / "new")]) == 1
         assert "'XYZ'" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()

@@ -19,7 +19,7 @@ pytest.importorskip("distributed", reason="needs pip install 'clickgym[cluster]'
 OPTIONS = [
     "protocol", "quick", "--queries", "20", "--docs", "12", "--impressions", "2000", "--slots",
     "5", "--test-pages", "500", "--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25",
-    "--models", "PBM", "UBM", "DBN", "dCTR", "oracle", "--seeds", "2",
+    "--model", "PBM", "UBM", "DBN", "dCTR", "oracle", "--seeds", "2",
 ]  # fmt: skip
 
 

@@ -214,7 +214,7 @@ def test_one_bad_log_does_not_lose_by_the_median():
 # The command
 
 TINY = ["--queries", "30"]
-CONDITIONS = ["--repetitions", "1", "--sizes", "40", "100", "--direct", "40", "--spaces", "6,3"]
+CONDITIONS = ["--repetitions", "1", "--size", "40", "100", "--direct", "40", "--space", "6,3"]
 
 
 def run(folder, study, *options):
@@ -264,7 +264,7 @@ def test_the_same_command_computes_nothing_again(conditions, capsys):
 @pytest.mark.slow
 def test_learning_has_table_1(tmp_path):
     pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
-    assert run(tmp_path, "learning", *TINY, "--samples", "100", "--trees", "5") == 0
+    assert run(tmp_path, "learning", *TINY, "--slates", "100", "--trees", "5") == 0
     rows = studies.load_rows(tmp_path / "rows.parquet")
     assert {(r["learner"], r["metric"]) for r in rows} == {
         (learner, metric)
@@ -275,7 +275,7 @@ def test_learning_has_table_1(tmp_path):
 
 
 def test_sessions_have_figure_1(tmp_path):
-    options = ["--repetitions", "2", "--sizes", "60", "200", "--direct", "60"]
+    options = ["--repetitions", "2", "--size", "60", "200", "--direct", "60"]
     assert run(tmp_path, "sessions", *options) == 0
     rows = studies.load_rows(tmp_path / "rows.parquet")
     assert {(row["metric"], row["seed"]) for row in rows} == {
@@ -287,7 +287,7 @@ def test_sessions_have_figure_1(tmp_path):
 @pytest.fixture(scope="module")
 def promises(tmp_path_factory):
     folder = tmp_path_factory.mktemp("promises")
-    options = ["--user", "DBN", "--models", "PBM", "--logging", "random", "--impressions", "2000",
+    options = ["--user", "DBN", "--model", "PBM", "--logging", "random", "--impressions", "2000",
                "--pages", "200", "--queries", "6", "--docs", "12"]  # fmt: skip
     assert run(folder, "promises", *options) == 0
     return folder
@@ -330,10 +330,10 @@ def test_equal_estimates_have_no_rank_correlation():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sizes", "100", "40"], "sizes must ascend"),
-        (["--spaces", "10"], "--spaces takes m,l"),
-        (["--spaces", "3,10"], "slates of 10 of 3 documents"),
-        (["--spaces", "400,10"], "no query has 400 candidates"),
+        (["--size", "100", "40"], "sizes must ascend"),
+        (["--space", "10"], "--spaces takes m,l"),
+        (["--space", "3,10"], "slates of 10 of 3 documents"),
+        (["--space", "400,10"], "no query has 400 candidates"),
         (["--world", "nowhere.txt"], "nowhere.txt: no such file"),
     ],
 )
@@ -346,9 +346,9 @@ def test_bad_conditions_are_named_before_anything_is_written(tmp_path, capsys, o
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--models", "PBMM"], "models must be one of"),
-        (["--optimisers", "Bottom-Up"], "optimisers must be one of"),
-        (["--models", "TopPop"], "promises nothing"),
+        (["--model", "PBMM"], "models must be one of"),
+        (["--optimiser", "Bottom-Up"], "optimisers must be one of"),
+        (["--model", "TopPop"], "promises nothing"),
     ],
 )
 def test_bad_promises_are_named(tmp_path, capsys, options, message):
@@ -359,7 +359,7 @@ def test_bad_promises_are_named(tmp_path, capsys, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sizes", "100", "40"], "sizes must ascend"),
+        (["--size", "100", "40"], "sizes must ascend"),
         (["--jobs", "0"], "jobs must be a number of processes"),
         (["--preset", "large"], "preset must be one of"),
     ],
@@ -374,7 +374,7 @@ def test_bad_sessions_are_named_before_anything_is_written(tmp_path, capsys, opt
     ("study", "option"),
     [
         ("sessions", "--world-seed"), ("sessions", "--queries"), ("learning", "--repetitions"),
-        ("conditions", "--trees"), ("promises", "--sizes"),
+        ("conditions", "--trees"), ("promises", "--size"),
     ],
 )  # fmt: skip
 def test_an_option_of_another_study_is_an_error(tmp_path, capsys, study, option):

@@ -70,7 +70,7 @@ def run(folder, *options):
 
 
 def test_the_command_writes_table_and_picture(tmp_path):
-    assert run(tmp_path, "--spaces", "5,2") == 0
+    assert run(tmp_path, "--space", "5,2") == 0
     assert "m = 5, l = 2" in (tmp_path / "tables.md").read_text()
     assert (tmp_path / "bias.png").read_bytes().startswith(b"\x89PNG")
     rows = studies.load_rows(tmp_path / "rows.parquet")
@@ -86,6 +86,6 @@ def test_the_command_writes_table_and_picture(tmp_path):
     ],
 )
 def test_spaces_that_cannot_be_enumerated_are_refused(tmp_path, capsys, spaces, message):
-    assert run(tmp_path / "out", "--spaces", *spaces) == 1
+    assert run(tmp_path / "out", "--space", *spaces) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

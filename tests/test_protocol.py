@@ -18,7 +18,7 @@ import pytest
 from clickgym import studies
 from clickgym.clickmodels import registry
 from clickgym.scripts import main
-from clickgym.scripts._arguments import parse
+from clickgym.scripts._options import parse
 from clickgym.scripts.protocol import ProtocolRun
 from clickgym.studies.engine.grid import cell_key
 from clickgym.studies.robustness.protocol_cells import VERSION
@@ -33,7 +33,7 @@ SMALL = studies.Protocol(
 OPTIONS = [
     "protocol", "quick", "--queries", "20", "--docs", "12", "--impressions", "2000", "--slots",
     "5", "--test-pages", "500", "--no-shift", "--user", "DBN", "CoCM", "--logging",
-    "epsilon-oracle", "BM25", "--seeds", "2", "--models", "PBM", "dCTR", "TopPop", "ARM-NC",
+    "epsilon-oracle", "BM25", "--seeds", "2", "--model", "PBM", "dCTR", "TopPop", "ARM-NC",
     "oracle",
 ]  # fmt: skip
 TIMES = ("fit_seconds", "evaluation_seconds", "policy_seconds")
@@ -130,7 +130,7 @@ def test_where_logs_and_models_are_is_not_in_the_key():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--models", "XYZ"], "XYZ"),
+        (["--model", "XYZ"], "XYZ"),
         (["--user", "XYZ"], "XYZ"),
         (["--candidate", "XYZ"], "module:Class"),
         (["--candidate", "nowhere:XYZ"], "no module nowhere"),
@@ -239,7 +239,7 @@ def candidate(tmp_path, monkeypatch):
 
 
 def test_a_model_from_outside_the_package_goes_through(candidate):
-    more = ["--candidate", "their_model:Constant", "--models", "dCTR"]
+    more = ["--candidate", "their_model:Constant", "--model", "dCTR"]
     subprocess.run(command("out", *more), check=True, capture_output=True, timeout=240)
     rows = [row for row in saved(candidate / "out") if row["model"] == "Constant"]
     assert len(rows) == 8
@@ -249,7 +249,7 @@ def test_a_model_from_outside_the_package_goes_through(candidate):
 
 def test_a_failing_cell_is_recorded_and_tried_again_when_asked(candidate):
     (candidate / "fail").touch()
-    more = ["--candidate", "their_model:Constant", "--models", "dCTR", "--jobs", "1"]
+    more = ["--candidate", "their_model:Constant", "--model", "dCTR", "--jobs", "1"]
     ran = subprocess.run(command("out", *more), capture_output=True, text=True, timeout=240)
     assert ran.returncode == 1
     assert "8 of 16 cells failed, the first with RuntimeError: not today" in ran.stderr
@@ -281,7 +281,7 @@ def joined(undisturbed, tmp_path_factory):
     code = text.split("```python\n")[1].split("\nworld = ")[0]
     assert len(code.splitlines()) <= 40
     (folder / "one_and_done.py").write_text(code)
-    options = [*OPTIONS[: OPTIONS.index("--models")], "--candidate", "one_and_done:OneAndDone"]
+    options = [*OPTIONS[: OPTIONS.index("--model")], "--candidate", "one_and_done:OneAndDone"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(studies, "shipped_rows", lambda study: shipped_rows(study, undisturbed))
         patch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
@@ -326,7 +326,7 @@ def test_the_preset_may_be_left_out(options, preset):
 
 def test_strong_shift_is_a_preset(tmp_path):
     options = ["protocol", "strong-shift", "--queries", "20", "--impressions", "2000", "--seeds",
-               "1", "--models", "PBM", "oracle", "--jobs", "1", "--out", str(tmp_path)]  # fmt: skip
+               "1", "--model", "PBM", "oracle", "--jobs", "1", "--out", str(tmp_path)]  # fmt: skip
     assert main(options) == 0
     rows = saved(tmp_path)
     assert len(rows) == 4
