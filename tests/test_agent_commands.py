@@ -163,7 +163,7 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
     ("options", "message"),
     [
         (["--agent", "XYZ"], "unknown agent 'XYZ'"),
-        (["--user", "XYZ"], "'clickgym/XYZ-v0'"),
+        (["--user", "XYZ"], "--user must be one of"),
         (["--model", "XYZ"], "neither a file nor one of"),
         (["--setting", "batch"], "name=value"),
         (["--setting", "nonsense=1"], "PolicyGradient has no setting nonsense"),

@@ -331,7 +331,7 @@ def test_equal_estimates_have_no_rank_correlation():
     ("options", "message"),
     [
         (["--size", "100", "40"], "sizes must ascend"),
-        (["--space", "10"], "--spaces takes m,l"),
+        (["--space", "10"], "--space takes m,l"),
         (["--space", "3,10"], "slates of 10 of 3 documents"),
         (["--space", "400,10"], "no query has 400 candidates"),
         (["--world", "nowhere.txt"], "nowhere.txt: no such file"),
@@ -346,7 +346,7 @@ def test_bad_conditions_are_named_before_anything_is_written(tmp_path, capsys, o
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "PBMM"], "models must be one of"),
+        (["--model", "PBMM"], "--model must be one of"),
         (["--optimiser", "Bottom-Up"], "optimisers must be one of"),
         (["--model", "TopPop"], "promises nothing"),
     ],
@@ -360,7 +360,7 @@ def test_bad_promises_are_named(tmp_path, capsys, options, message):
     ("options", "message"),
     [
         (["--size", "100", "40"], "sizes must ascend"),
-        (["--jobs", "0"], "jobs must be a number of processes"),
+        (["--jobs", "0"], "--jobs must be at least 1"),
         (["--preset", "large"], "preset must be one of"),
     ],
 )
