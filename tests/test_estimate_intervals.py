@@ -20,7 +20,7 @@ from slates import (
 from clickgym import envs, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import estimate
-from clickgym.evaluation.offpolicy.slate_estimates import ratio_of
+from clickgym.evaluation.offpolicy.slate_estimates import ratio_estimate
 from clickgym.policies import Ranker
 
 
@@ -45,8 +45,8 @@ def test_doubly_robust_without_weights_is_the_model_and_unsure():
 def test_rows_of_weight_zero_do_not_make_a_ratio_nan():
     """An uncounted row whose weight is the sum of the counted ones divided by zero."""
     weights, rewards = np.array([2.0, 1.0, 1.0]), np.array([5.0, 0.0, 1.0])
-    got = ratio_of(weights, rewards, np.array([0.0, 1.0, 1.0]), "")
-    expected = ratio_of(weights[1:], rewards[1:], np.ones(2), "")
+    got = ratio_estimate(weights, rewards, np.array([0.0, 1.0, 1.0]), "")
+    expected = ratio_estimate(weights[1:], rewards[1:], np.ones(2), "")
     assert (got.value, got.stderr, got.low) == (expected.value, expected.stderr, expected.low)
 
 
@@ -107,7 +107,7 @@ def test_the_mean_weight_shows_a_log_of_another_policy(name):
 
 
 def test_below_two_effective_impressions_nothing_is_known_of_the_spread():
-    got = ratio_of(np.array([1.0, 0.002]), np.ones(2), np.ones(2), "")
+    got = ratio_estimate(np.array([1.0, 0.002]), np.ones(2), np.ones(2), "")
     assert got.value == pytest.approx(1.0)
     assert (got.low, got.high) == (-np.inf, np.inf)
 

@@ -20,7 +20,7 @@ ONES = np.ones(len(PAGES))
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("which", [0, 1])
 def test_products_give_the_lasso_of_scikit_learn(weight, intercept, which):
-    products = Products.of(PAGES, REWARDS, weight)
+    products = Products.from_rows(PAGES, REWARDS, weight)
     products = products if intercept else products.around_zero()
     found = None
     for penalty in (0.3, 0.05):
@@ -33,17 +33,17 @@ def test_products_give_the_lasso_of_scikit_learn(weight, intercept, which):
 
 
 def test_products_of_two_parts_are_those_of_the_whole():
-    both = Products.of(PAGES[:50], REWARDS[:50], WEIGHT[:50])
-    both = both + Products.of(PAGES[50:], REWARDS[50:], WEIGHT[50:])
-    whole = Products.of(PAGES, REWARDS, WEIGHT)
+    both = Products.from_rows(PAGES[:50], REWARDS[:50], WEIGHT[:50])
+    both = both + Products.from_rows(PAGES[50:], REWARDS[50:], WEIGHT[50:])
+    whole = Products.from_rows(PAGES, REWARDS, WEIGHT)
     for name in ("n", "centre", "level", "gram", "moments", "squares"):
         np.testing.assert_allclose(getattr(both, name), getattr(whole, name), rtol=1e-9)
 
 
 def test_weights_are_repeated_rows():
     rows = np.repeat(np.arange(len(PAGES)), WEIGHT.astype(int))
-    weighted = Products.of(PAGES, REWARDS, WEIGHT)
-    repeated = Products.of(PAGES[rows], REWARDS[rows], np.ones(len(rows)))
+    weighted = Products.from_rows(PAGES, REWARDS, WEIGHT)
+    repeated = Products.from_rows(PAGES[rows], REWARDS[rows], np.ones(len(rows)))
     np.testing.assert_allclose(weighted.gram, repeated.gram)
     np.testing.assert_allclose(weighted.moments, repeated.moments)
 

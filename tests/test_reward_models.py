@@ -24,7 +24,7 @@ from slates import (
 
 from clickgym import data, evaluation
 from clickgym.evaluation import estimate
-from clickgym.evaluation.offpolicy.direct import regression, slate_features
+from clickgym.evaluation.offpolicy.direct_method import regression, slate_features
 
 # Features that say which document of which query it is, so that a linear model can be right.
 ONE_HOT = np.eye(Q * N).reshape(Q, N, Q * N)

@@ -4,7 +4,7 @@ from ...policies.propensities import WrongLogging
 from .estimators import estimate, estimator_names
 from .importance import NoOverlap, importance_weights
 from .inputs import WrongReward
-from .pi_weights import PseudoinverseWeights
+from .pseudoinverse_weights import PseudoinverseWeights
 from .rewards import metric_rewards, slate_rewards
 from .slate_estimates import SlateEstimate
 

@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 from ...common import checks
 from ...data import ClickLog, World
 from ...policies import Policy
-from .inputs import checked_inputs
-from .modelled import click_model_value, doubly_robust_ips, doubly_robust_pi, regression_value
+from .direct_method import click_model_value, regression_value
+from .doubly_robust import doubly_robust_ips, doubly_robust_pi
+from .importance import ips, on_policy, wips
+from .inputs import check_inputs
+from .pseudoinverse_estimates import pi, wpi
 from .slate_estimates import SlateEstimate
-from .weighted import ips, on_policy, pi, wips, wpi
 
+# A new estimator is a function of ``Inputs`` and its own options, and a line here.
 _ESTIMATORS: dict[str, Callable[..., SlateEstimate]] = {
     "on-policy": on_policy,
     "ips": ips,
@@ -50,7 +53,7 @@ def estimate(
     log : ClickLog
         Its ``weight`` is honoured. Its ``log_propensity`` comes before ``logging.log_prob``.
     rewards : (n,)
-        One a row: any number, see ``slate_rewards``.
+        One per row: any number, see ``slate_rewards``.
     logging : Policy or None
         Who made the log. The pseudoinverse estimators need it; others only where the log has no
         propensities.
@@ -105,7 +108,7 @@ def estimate(
         raise TypeError(f"{name} has no option {unknown[0]!r}; it takes {takes}")
     if "seed" in options:
         checks.positive_integer(options["seed"], "seed", 0)
-    inputs = checked_inputs(log, rewards, logging, target, world)
+    inputs = check_inputs(log, rewards, logging, target, world)
     return _ESTIMATORS[name](inputs, **options)
 
 

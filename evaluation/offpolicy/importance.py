@@ -1,13 +1,16 @@
-"""Importance weights of whole pages: how much more often the target shows them."""
+"""Estimators by importance weights: how much more often the target shows a page than the log."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.runtime import warn_caller
+from ...common.typing import Floats, Integers
 from ...data import ClickLog
 from ...policies import Policy
+from ...policies.propensities import WrongLogging, describe_difference, find_other_propensity
+from .inputs import Inputs
+from .slate_estimates import SlateEstimate, estimate_by_weights, mean_estimate, summarise_weights
 
 _PAGES_CHECKED = 1000
 _LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
@@ -17,9 +20,7 @@ class NoOverlap(UserWarning):
     """The target policy shows what the logging policy does not: no estimate can know its value."""
 
 
-def importance_weights(
-    log: ClickLog, target: Policy, logging: Policy | None = None
-) -> NDArray[np.float64]:
+def importance_weights(log: ClickLog, target: Policy, logging: Policy | None = None) -> Floats:
     """Return π(s | x) / μ(s | x) of every row, (n,).
 
     μ(s | x) is the log's propensity where it has one, else ``logging.log_prob``. A propensity of
@@ -46,7 +47,7 @@ def importance_weights(
     return np.exp(ratio)
 
 
-def _log_propensity(log: ClickLog, logging: Policy | None) -> NDArray[np.float64]:
+def _log_propensity(log: ClickLog, logging: Policy | None) -> Floats:
     if log.log_propensity is not None:
         return log.log_propensity
     if logging is None or not logging.has_log_prob:
@@ -58,7 +59,7 @@ def _log_propensity(log: ClickLog, logging: Policy | None) -> NDArray[np.float64
 
 
 def warn_without_overlap(
-    logging: Policy | None, target: Policy, queries: NDArray[np.int64], seed: int
+    logging: Policy | None, target: Policy, queries: Integers, seed: int
 ) -> None:
     """Warn where the logging policy never shows a page of the target's.
 
@@ -83,3 +84,39 @@ def warn_without_overlap(
             f"target that were looked at (query {query} is the first): their rewards are unknown",
             NoOverlap,
         )
+
+
+def on_policy(inputs: Inputs) -> SlateEstimate:
+    """Return the mean reward of a log that the target policy itself made."""
+    _check_own_log(inputs)
+    result = mean_estimate(inputs.rewards, inputs.counts, "on-policy mean")
+    return result.set_attributes(**summarise_weights(np.ones(len(inputs.rewards)), inputs.counts))
+
+
+def _check_own_log(inputs: Inputs) -> None:
+    """Warn where propensities say that the log is not the target's own."""
+    row = None if inputs.target is None else find_other_propensity(inputs.log, inputs.target)
+    if row is not None:
+        found = describe_difference(inputs.log, inputs.need_target(), row, "the target")
+        warn_caller(
+            f"the log is not the target's own: {found}; this is the value of whoever made it",
+            WrongLogging,
+        )
+
+
+def ips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
+    """Return the mean of rewards times π/μ (equation 4, left)."""
+    return estimate_by_weights(inputs, weigh_rows(inputs, seed), "IPS", clip, ratio=False)
+
+
+def wips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
+    """Return the ratio form of IPS (equation 4, right)."""
+    return estimate_by_weights(inputs, weigh_rows(inputs, seed), "weighted IPS", clip, ratio=True)
+
+
+def weigh_rows(inputs: Inputs, seed: int) -> Floats:
+    """Return the importance weights of the rows, (n,), after looking for overlap."""
+    target = inputs.need_target()
+    weights = importance_weights(inputs.log, target, inputs.logging)
+    warn_without_overlap(inputs.logging, target, inputs.queries, seed)
+    return weights

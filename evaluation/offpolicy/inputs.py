@@ -1,13 +1,14 @@
-"""What every estimator is given, checked once."""
+"""The log, rewards and policies that every estimator is given, checked once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ...policies import Policy
 from ...policies.propensities import check_logging
@@ -33,21 +34,21 @@ class Inputs:
     """
 
     log: ClickLog
-    rewards: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    queries: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    rewards: Floats
+    counts: Floats
+    queries: Integers
+    rows: Integers
     logging: Policy | None
     target: Policy | None
     world: World | None
 
     def need_target(self) -> Policy:
         """Return the target policy, or raise where there is none."""
-        return _needed(self.target, "target")
+        return _need_policy(self.target, "target")
 
     def need_logging(self) -> Policy:
         """Return the logging policy, or raise where there is none."""
-        return _needed(self.logging, "logging")
+        return _need_policy(self.logging, "logging")
 
     def need_world(self) -> World:
         """Return the world, or raise where there is none."""
@@ -55,7 +56,7 @@ class Inputs:
             raise ValueError("world is None, but this estimator needs its features")
         return self.world
 
-    def part(self, rows: NDArray[np.int64]) -> Inputs:
+    def take(self, rows: Integers) -> Inputs:
         """Return these rows alone."""
         queries, again = np.unique(self.rows[rows], return_inverse=True)
         return Inputs(
@@ -63,26 +64,26 @@ class Inputs:
             self.logging, self.target, self.world,
         )  # fmt: skip
 
-    def unfolded(self) -> Inputs:
-        """Return a row an impression, so that halves of rows are halves of impressions.
+    def unfold(self) -> Inputs:
+        """Return one row per impression, so that halves of rows are halves of impressions.
 
-        Equal pages with other rewards would stand in one half each otherwise. Where counts are no
-        whole numbers the rows stay as they are. Grows with impressions, not with rows.
+        Otherwise all impressions of a row would fall into the same half. Rows stay as they are
+        where counts are not whole numbers. Memory grows with impressions, not with rows.
         """
         whole = self.counts.astype(np.int64)
         if (whole != self.counts).any() or (whole <= 1).all():
             return self
-        some = self.part(np.repeat(np.arange(len(whole)), whole))
+        some = self.take(np.repeat(np.arange(len(whole)), whole))
         return replace(some, counts=np.ones(len(some.rows)))
 
 
-def _needed(policy: Policy | None, name: str) -> Policy:
+def _need_policy(policy: Policy | None, name: str) -> Policy:
     if policy is None:
         raise ValueError(f"{name} is None, but this estimator needs the {name} policy")
     return policy
 
 
-def checked_inputs(
+def check_inputs(
     log: ClickLog,
     rewards: ArrayLike,
     logging: Policy | None,

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common import checks
+from ...common.typing import Floats
 
-Floats = NDArray[np.floating]
+Reals = NDArray[np.floating]  # pages may be of 32 bits
 _ROUNDS = 500  # of coordinate descent; the weakest penalties need more, and are seldom the best
 _TOLERANCE = 1e-4
 
@@ -33,14 +34,14 @@ class Products:
     """
 
     n: float
-    centre: Floats
-    level: Floats
-    gram: Floats
-    moments: Floats
-    squares: Floats
+    centre: Reals
+    level: Reals
+    gram: Reals
+    moments: Reals
+    squares: Reals
 
     @staticmethod
-    def of(pages: Floats, rewards: Floats, weight: Floats) -> Products:
+    def from_rows(pages: Reals, rewards: Reals, weight: Reals) -> Products:
         """Return the products of ``pages`` (n, F) and ``rewards`` (n, R) by ``weight`` (n,).
 
         They are computed in the pages' precision, around the means.
@@ -78,7 +79,7 @@ class Products:
             self.squares + self.n * self.level**2,
         )  # fmt: skip
 
-    def lasso(self, which: int, penalty: float, start: Floats | None = None) -> Floats:
+    def lasso(self, which: int, penalty: float, start: Reals | None = None) -> Reals:
         """Return one reward's coefficients (F,), searched from ``start``."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import enet_path
@@ -95,7 +96,7 @@ class Products:
             )  # fmt: skip
         return coefficients[:, 0]
 
-    def predictions(self, pages: Floats, coefficients: Floats, which: int) -> Floats:
+    def predictions(self, pages: Reals, coefficients: Reals, which: int) -> Reals:
         """Return the predictions for ``pages`` (q, F) by ``coefficients`` (F,), as (q,)."""
         return (pages - self.centre) @ coefficients + self.level[which]
 
@@ -107,7 +108,7 @@ _PATIENCE = 2
 
 
 class RewardTree:
-    """Regression trees, one a reward.
+    """Regression trees, one per reward.
 
     ``settings`` are scikit-learn's, on top of ``TREE``.
     """
@@ -116,7 +117,7 @@ class RewardTree:
         self.settings = {**TREE, **settings}
 
     def fit(
-        self, pages: Floats, rewards: Floats, sample_weight: Floats | None = None
+        self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None
     ) -> RewardTree:
         """Fit to ``pages`` (n, F) and ``rewards`` (n, R)."""
         from sklearn.tree import DecisionTreeRegressor
@@ -127,19 +128,19 @@ class RewardTree:
         ]
         return self
 
-    def predict(self, pages: Floats) -> NDArray[np.float64]:
+    def predict(self, pages: Reals) -> Floats:
         """Return the rewards of ``pages`` (q, F), as (q, R)."""
         return np.column_stack([tree.predict(pages) for tree in self.trees])
 
 
 class RewardLasso:
-    """Lasso regressions, one a reward, which share the products of features.
+    """Lasso regressions, one per reward, which share the products of features.
 
     Parameters
     ----------
     penalties : int or sequence of float
-        What is tried: so many, from the largest that matters down to a thousandth of it, or these
-        (scikit-learn's ``alpha``).
+        The penalties to try (scikit-learn's ``alpha``): these, or so many from the largest that
+        matters down to a thousandth of it.
     intercept : bool
     seed : int
         Of the quarter of the rows that chooses the penalty; with the best one the lasso is fitted
@@ -147,7 +148,7 @@ class RewardLasso:
 
     Notes
     -----
-    Costs O(n F²) once and then O(F²) a round of coordinate descent.
+    Costs O(n F²) once and then O(F²) per round of coordinate descent.
     """
 
     def __init__(
@@ -160,34 +161,34 @@ class RewardLasso:
         self.penalties, self.intercept, self.seed = penalties, intercept, seed
 
     def fit(
-        self, pages: Floats, rewards: Floats, sample_weight: Floats | None = None
+        self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None
     ) -> RewardLasso:
         """Fit to ``pages`` (n, F) and ``rewards`` (n, R)."""
         weight = np.ones(len(pages)) if sample_weight is None else np.asarray(sample_weight)
         order = np.random.default_rng(self.seed).permutation(len(pages))
         middle = max(3 * len(pages) // 4, 1)
         seen, left = order[:middle], order[middle:]
-        known = Products.of(pages[seen], rewards[seen], weight[seen])
+        known = Products.from_rows(pages[seen], rewards[seen], weight[seen])
         whole = known
         if len(left):
-            whole = known + Products.of(pages[left], rewards[left], weight[left])
+            whole = known + Products.from_rows(pages[left], rewards[left], weight[left])
         self._products = whole if self.intercept else whole.around_zero()
         known = known if self.intercept else known.around_zero()
         self.coefficients, self.chosen = [], []
         for which in range(rewards.shape[1]):
             errors = _Errors(known, which, pages[left], rewards[left, which], weight[left])
-            penalty, start = errors.best_of(self._tried(known, which))
+            penalty, start = errors.best_of(self._list_penalties(known, which))
             self.coefficients.append(self._products.lasso(which, penalty, start))
             self.chosen.append(penalty)
         return self
 
-    def _tried(self, products: Products, which: int) -> NDArray[np.float64]:
+    def _list_penalties(self, products: Products, which: int) -> Floats:
         if not isinstance(self.penalties, int):
             return np.sort(np.array(self.penalties, dtype=np.float64))[::-1]
         top = float(np.abs(products.moments[:, which]).max()) / products.n
         return max(top, 1e-12) * np.logspace(0.0, -3.0, self.penalties)
 
-    def predict(self, pages: Floats) -> NDArray[np.float64]:
+    def predict(self, pages: Reals) -> Floats:
         """Return the rewards of ``pages`` (q, F), as (q, R)."""
         return np.column_stack([
             self._products.predictions(pages, coefficients, which)
@@ -201,11 +202,11 @@ class _Errors:
 
     products: Products
     which: int
-    pages: Floats
-    rewards: Floats
-    weight: Floats
+    pages: Reals
+    rewards: Reals
+    weight: Reals
 
-    def best_of(self, penalties: NDArray[np.float64]) -> tuple[float, Floats | None]:
+    def best_of(self, penalties: Floats) -> tuple[float, Reals | None]:
         """Return the best of falling ``penalties``, and its coefficients (F,).
 
         The weaker a penalty, the longer it takes: no more are tried after ``_PATIENCE`` in a row
@@ -213,7 +214,7 @@ class _Errors:
         """
         if not len(self.rewards):
             return float(penalties[len(penalties) // 2]), None
-        best: tuple[float, Floats | None] = (float(penalties[0]), None)
+        best: tuple[float, Reals | None] = (float(penalties[0]), None)
         lowest, since, coefficients = np.inf, 0, None
         for penalty in penalties.tolist():
             coefficients = self.products.lasso(self.which, penalty, coefficients)

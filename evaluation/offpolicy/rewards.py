@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.typing import Floats
 from ...data import ClickLog, World
 from ..metrics.graded import dcg, ideal_dcg
 
@@ -16,7 +17,7 @@ DENOMINATORS = ("2**max - 1", "2**max")
 
 def slate_rewards(
     name: str, log: ClickLog, world: World | None = None, denominator: str = "2**max - 1"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the reward of each page of a log, (n,).
 
     Parameters
@@ -41,7 +42,7 @@ def metric_rewards(
     ranking: ArrayLike,
     world: World,
     denominator: str = "2**max - 1",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return "ndcg" or "err" of pages ``query`` (n,), ``ranking`` (n, K), as (n,).
 
     Parameters

@@ -1,15 +1,20 @@
-"""Weighted means of rewards with their errors."""
+"""Weighted means of rewards with their standard errors and intervals."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from ...common import checks
+from ...common.typing import Floats
 from ..statistics import Z95, Estimate
+from .inputs import Inputs
+
+VarianceOf = Callable[[Floats], float]  # of the sum of weights times these factors, (n,)
 
 
 class SlateEstimate(Estimate):
@@ -41,14 +46,14 @@ class SlateEstimate(Estimate):
     rho: float | None = None
     bound: float | None = None
 
-    def saying(self, **attributes: float | None) -> SlateEstimate:
+    def set_attributes(self, **attributes: float | None) -> SlateEstimate:
         """Return this estimate after setting attributes of it."""
         self.__dict__.update(attributes)
         return self
 
 
-def mean_of(
-    values: NDArray[np.float64], counts: NDArray[np.float64], method: str, extra: float = 0.0
+def mean_estimate(
+    values: Floats, counts: Floats, method: str, extra: float = 0.0
 ) -> SlateEstimate:
     """Return the mean of ``values`` (n,), each of which stands for ``counts`` (n,) impressions.
 
@@ -59,15 +64,11 @@ def mean_of(
     mean = float(counts @ values / n)
     spread = float(counts @ (values - mean) ** 2)
     variance = spread / (n - 1.0) / n if n > 1.0 else math.inf
-    return _estimate(mean, variance + extra, method, n)
+    return _from_variance(mean, variance + extra, method, n)
 
 
-def ratio_of(
-    weights: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    method: str,
-    extra: float = 0.0,
+def ratio_estimate(
+    weights: Floats, rewards: Floats, counts: Floats, method: str, extra: float = 0.0
 ) -> SlateEstimate:
     """Return Σ w r / Σ w, with its jackknife standard error and a Student-t interval.
 
@@ -83,22 +84,85 @@ def ratio_of(
     n = counts.sum()
     total = float(counts @ weights)
     value = float(counts @ (weights * rewards)) / total
-    freedom = about_weights(weights, counts)["effective_sample_size"] - 1.0
+    freedom = summarise_weights(weights, counts)["effective_sample_size"] - 1.0
     if freedom < 1.0:
-        return _estimate(value, math.inf, method, n)
+        return _from_variance(value, math.inf, method, n)
     moved = weights * (rewards - value) / (total - weights)
     variance = (n - 1.0) / n * float(counts @ moved**2)
-    return _estimate(value, variance + extra, method, n, float(stdtrit(freedom, 0.975)))
+    return _from_variance(value, variance + extra, method, n, float(stdtrit(freedom, 0.975)))
 
 
-def nothing_known(counts: NDArray[np.float64], method: str) -> SlateEstimate:
-    """Return 0 with an infinite interval: the log says nothing about the target."""
-    return _estimate(0.0, math.inf, f"{method}, nothing known", counts.sum())
-
-
-def without_spread(
-    result: SlateEstimate, rewards: NDArray[np.float64], size: float
+def estimate_by_weights(
+    inputs: Inputs,
+    weights: Floats,
+    method: str,
+    clip: float | None,
+    ratio: bool,
+    variance_of: VarianceOf | None = None,
 ) -> SlateEstimate:
+    """Return the mean of weights times rewards; with ``ratio`` divided by the mean weight.
+
+    ``variance_of`` gives the variance that drawn marginals add.
+    """
+    weights, method = clip_weights(weights, clip, method)
+    counts, rewards = inputs.counts, inputs.rewards
+    if not weights[counts > 0].any() or (ratio and not counts @ weights > 0):
+        result = unknown_estimate(counts, method)
+    elif ratio:
+        total = float(counts @ weights)
+        errors = rewards - float(counts @ (weights * rewards)) / total
+        extra = added_variance(variance_of, counts * errors / total, weights, clip)
+        result = ratio_estimate(weights, rewards, counts, f"{method}, ratio", extra)
+    else:
+        extra = added_variance(variance_of, counts * rewards / counts.sum(), weights, clip)
+        result = mean_estimate(weights * rewards, counts, method, extra)
+    summary = summarise_weights(weights, counts)
+    if math.isfinite(result.stderr) and _lacks_spread(weights, inputs, ratio):
+        result = _widen(result, rewards[counts > 0], summary["effective_sample_size"])
+    return result.set_attributes(**summary)
+
+
+def _lacks_spread(weights: Floats, inputs: Inputs, ratio: bool) -> bool:
+    """Whether an estimate looks certain because the rows that it rests on are alike.
+
+    All rewards that have a weight are equal (for a plain mean: 0), although others differ.
+    """
+    counted = inputs.counts > 0
+    rewards = inputs.rewards[counted]
+    some = rewards[weights[counted] != 0]
+    if not len(some) or np.ptp(rewards) == 0:
+        return False
+    return bool(np.ptp(some) == 0) if ratio else not some.any()
+
+
+def added_variance(
+    variance_of: VarianceOf | None, factors: Floats, weights: Floats, clip: float | None
+) -> float:
+    """Return the variance of Σ weight · factor that drawn marginals add.
+
+    Weights that were clipped stay what they are.
+    """
+    if variance_of is None:
+        return 0.0
+    return variance_of(factors if clip is None else np.where(np.abs(weights) < clip, factors, 0.0))
+
+
+def clip_weights(weights: Floats, clip: float | None, method: str) -> tuple[Floats, str]:
+    """Return the weights within ± ``clip``, and the method that says so."""
+    if clip is None:
+        return weights, method
+    limit = float(checks.finite(clip, "clip", 0))
+    if limit <= 0:
+        raise ValueError(f"clip must be above 0, not {limit}")
+    return np.clip(weights, -limit, limit), f"{method}, clipped at {limit:g}"
+
+
+def unknown_estimate(counts: Floats, method: str) -> SlateEstimate:
+    """Return 0 with an infinite interval: the log says nothing about the target."""
+    return _from_variance(0.0, math.inf, f"{method}, nothing known", counts.sum())
+
+
+def _widen(result: SlateEstimate, rewards: Floats, size: float) -> SlateEstimate:
     """Return an estimate whose rewards were all alike, with an interval all the same.
 
     Of ``size`` effective impressions none had another reward. With a chance of 1 - 0.05^(1/size)
@@ -112,7 +176,7 @@ def without_spread(
     return SlateEstimate(value, stderr, low, high, f"{result.method}, no spread seen", result.n)
 
 
-def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> dict[str, Any]:
+def summarise_weights(weights: Floats, counts: Floats) -> dict[str, Any]:
     """Return effective sample size, largest and mean weight, as attributes of an estimate."""
     squares = float(counts @ weights**2)
     size = float(counts @ weights) ** 2 / squares if squares > 0 else 0.0
@@ -121,7 +185,7 @@ def about_weights(weights: NDArray[np.float64], counts: NDArray[np.float64]) -> 
     return {"effective_sample_size": size, "largest_weight": largest, "mean_weight": mean}
 
 
-def _estimate(
+def _from_variance(
     value: float, variance: float, method: str, n: float, quantile: float = Z95
 ) -> SlateEstimate:
     stderr = math.sqrt(variance)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ... import evaluation, policies
 from ...data import ClickLog, World
-from ...evaluation.offpolicy.direct import regression, slate_features
+from ...evaluation.offpolicy.direct_method import regression, slate_features
 from ..engine.grid import Result
 from .slate_space import TARGETS, SlateSpace, slate_logging, slate_target, slate_world
 

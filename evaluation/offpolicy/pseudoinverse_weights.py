@@ -1,4 +1,4 @@
-"""Weights of the pseudoinverse estimator: tables made once a query, looked up for every page."""
+"""Weights of the pseudoinverse estimator: one table per query, looked up for every page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...common import checks
 from ...common.runtime import warn_caller
+from ...common.typing import Booleans, Floats, Integers
 from ...policies import Policy, SlateMoments, SlatePseudoinverse, slate_moments
 from ...policies.slates.moments import SAMPLES
 from .importance import NoOverlap
@@ -76,13 +77,14 @@ class PseudoinverseWeights:
         self.outside = np.zeros(len(self.queries))
         self._repeats = np.zeros(len(self.queries), dtype=bool)
         self._never_repeats = np.zeros(len(self.queries), dtype=bool)
-        self._halves: NDArray[np.float64] | None = None
+        self._halves: Floats | None = None
         self.exact, self._logging_exact = True, True
         for place, query in enumerate(self.queries.tolist()):
-            self._set_up(place, query, samples, seed)
-        self._warn()
+            self._fill_table(place, query, samples, seed)
+        self._warn_outside()
 
-    def _set_up(self, place: int, query: int, samples: int, seed: int) -> None:
+    def _fill_table(self, place: int, query: int, samples: int, seed: int) -> None:
+        """Solve for the table of one query."""
         shown = wanted = slate_moments(self.logging, query, samples, seed)
         if self.target is not self.logging:
             wanted = slate_moments(self.target, query, samples, seed + 1)
@@ -100,17 +102,17 @@ class PseudoinverseWeights:
             table = np.where(shown.single > 0, table, np.nan)
             self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
         if not (shown.exact and wanted.exact) and shown.halved and wanted.halved:
-            self._set_halves(place, shown, wanted)
+            self._keep_halves(place, shown, wanted)
         self._padded[place, :, 1:] = table
 
-    def _marginals(self, wanted: SlateMoments) -> NDArray[np.float64]:
+    def _marginals(self, wanted: SlateMoments) -> Floats:
         """Return q_π of the logging policy's documents, (K, N)."""
         marginals = np.zeros((self._slots, self._n_docs))
         width = min(wanted.single.shape[1], self._n_docs)
         marginals[:, :width] = wanted.single[:, :width]
         return marginals
 
-    def _set_halves(self, place: int, shown: SlateMoments, wanted: SlateMoments) -> None:
+    def _keep_halves(self, place: int, shown: SlateMoments, wanted: SlateMoments) -> None:
         """Keep half the difference between the tables of both halves of the drawn pages."""
         if self._halves is None:
             self._halves = np.zeros_like(self._padded)
@@ -121,11 +123,11 @@ class PseudoinverseWeights:
         self._halves[place, :, 1:] = (first - second) / 2.0
 
     @property
-    def covered(self) -> NDArray[np.bool_]:
+    def covered(self) -> Booleans:
         """Whether the logging policy shows what the target does, but for rounding, (q,)."""
         return self.outside <= _OUTSIDE
 
-    def _warn(self) -> None:
+    def _warn_outside(self) -> None:
         outside = ~self.covered
         if outside.any():
             worst = int(self.outside.argmax())
@@ -140,11 +142,11 @@ class PseudoinverseWeights:
             )
 
     @property
-    def tables(self) -> NDArray[np.float64]:
+    def tables(self) -> Floats:
         """A solution of Γ x = q_π of each query, (q, K, N)."""
         return self._padded[:, :, 1:]
 
-    def of(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def of(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return the weights of pages ``query`` (n,), ``ranking`` (n, K), as (n,)."""
         asked = checks.integers(query, "query", 1)
         pages = checks.integers(ranking, "ranking", 2)
@@ -166,9 +168,7 @@ class PseudoinverseWeights:
             )
         return weights
 
-    def _sums(
-        self, tables: NDArray[np.float64], rows: NDArray[np.int64], pages: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _sums(self, tables: Floats, rows: Integers, pages: Integers) -> Floats:
         """Return the sums over slots of what ``tables`` (q, K, N + 1) have for pages, (n,)."""
         width = self._n_docs + 1
         first = np.arange(self._slots) * width + 1
@@ -182,11 +182,11 @@ class PseudoinverseWeights:
         return sums
 
     def sampling_variance(
-        self, query: NDArray[Any], ranking: NDArray[Any], factors: NDArray[np.float64]
+        self, query: NDArray[Any], ranking: NDArray[Any], factors: Floats
     ) -> float:
         """Return the variance of Σ weight · factor over pages that drawn marginals bring.
 
-        ``factors`` are (n,). The two halves of the drawn pages give two such sums a query, whose
+        ``factors`` are (n,). The two halves of the drawn pages give two such sums per query, whose
         difference has four times the variance of their mean; queries are drawn independently.
         """
         if self._halves is None:
@@ -196,7 +196,7 @@ class PseudoinverseWeights:
         return float(sums @ sums)
 
     @cached_property
-    def rho(self) -> NDArray[np.float64]:
+    def rho(self) -> Floats:
         """The largest |weight| of any page that the logging policy shows, (q,).
 
         Over all pages of documents that it shows in their slots, without repeats unless it has
@@ -208,8 +208,8 @@ class PseudoinverseWeights:
         ])  # fmt: skip
 
 
-def _largest(table: NDArray[np.float64], repeats: bool) -> float:
-    """Return the largest |sum| of one number a slot; column 0 is for an empty slot, NaN is not."""
+def _largest(table: Floats, repeats: bool) -> float:
+    """Return the largest |sum| of one number per slot; column 0 is for an empty slot."""
     if repeats:
         return float(max(np.nanmax(table, axis=1).sum(), -np.nanmin(table, axis=1).sum()))
     choices = np.hstack([table[:, 1:], np.repeat(table[:, :1], len(table), axis=1)])

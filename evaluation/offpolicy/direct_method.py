@@ -1,4 +1,4 @@
-"""Reward models: predictions of a page's reward, for the direct method and doubly robust ones."""
+"""The direct method: reward models, which predict the reward of a page, and what they expect."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from ...clickmodels import ClickModel
 from ...common import checks
 from ...common.runtime import warn_caller
+from ...common.typing import Floats, Integers
 from ...data import World
 from ...policies import Policy
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree
 from .rewards import slate_rewards
+from .slate_estimates import SlateEstimate, mean_estimate, summarise_weights
 
-Predict = Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]
+Predict = Callable[[NDArray[Any], NDArray[Any]], Floats]
 _CHUNK = 8192  # pages predicted at a time
+PAGES = 100  # drawn for each query where a reward model is asked about a stochastic target
 REGRESSIONS = {"tree": RewardTree, "lasso": RewardLasso}
 
 
@@ -36,7 +39,7 @@ def slate_features(
 
 
 def regression(direct: str, settings: dict[str, Any] | None = None) -> RewardTree | RewardLasso:
-    """Return an unfitted regression of ours."""
+    """Return one of our regressions, unfitted."""
     checks.choice(direct, tuple(REGRESSIONS), "direct")
     return REGRESSIONS[direct](**(settings or {}))
 
@@ -58,14 +61,14 @@ def _check_regression(direct: Any, weighted: bool) -> None:
         )
 
 
-def fitted_regression(
+def fit_regression(
     direct: Any, inputs: Inputs, features: ArrayLike | None, settings: dict[str, Any] | None
 ) -> Predict:
     """Fit a regression of rewards on the pages' features; return its predictions as a function.
 
     ``direct`` is a name of ours, or a regression with scikit-learn's interface, which is copied.
     """
-    table = _features(inputs.need_world(), features)
+    table = _find_features(inputs.need_world(), features)
     pages = slate_features(inputs.log.query, inputs.log.ranking, table)
     weight = {} if (inputs.counts == 1.0).all() else {"sample_weight": inputs.counts}
     if isinstance(direct, str):
@@ -80,7 +83,7 @@ def fitted_regression(
     return lambda query, ranking: theirs.predict(slate_features(query, ranking, table))
 
 
-def _features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
+def _find_features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
     if features is None:
         if world.features is None:
             raise ValueError("regressions need a world with features, or features=")
@@ -111,15 +114,13 @@ def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) 
     if reward == "clicks":
         return model.expected_clicks
 
-    def satisfied(query: NDArray[Any], ranking: NDArray[Any]) -> NDArray[np.float64]:
+    def satisfied(query: NDArray[Any], ranking: NDArray[Any]) -> Floats:
         return -np.expm1(model.log_likelihood(query, ranking, np.zeros(ranking.shape, dtype=bool)))
 
     return satisfied
 
 
-def predicted(
-    predict: Predict, query: NDArray[Any], ranking: NDArray[Any]
-) -> NDArray[np.float64]:
+def predict_pages(predict: Predict, query: NDArray[Any], ranking: NDArray[Any]) -> Floats:
     """Return the predictions of pages, (n,), a chunk at a time, after checking them."""
     parts = [
         np.asarray(predict(query[start : start + _CHUNK], ranking[start : start + _CHUNK]))
@@ -130,22 +131,83 @@ def predicted(
     return values
 
 
-def expected_of_target(
+def expect_rewards(
     predict: Predict,
     target: Policy,
-    queries: NDArray[np.int64],
+    queries: Integers,
     samples: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return the prediction that the target policy expects for each query, and its variance, (q,).
 
     Exact, and so with variance 0, for deterministic targets; otherwise the mean of ``samples``
-    drawn pages a query.
+    drawn pages per query.
     """
     samples = checks.positive_integer(samples, "samples", 2)
     if target.deterministic:
-        return predicted(predict, queries, target.greedy(queries)), np.zeros(len(queries))
+        return predict_pages(predict, queries, target.greedy(queries)), np.zeros(len(queries))
     query = np.repeat(queries, samples)
     pages = target.sample(query, rng)
-    values = predicted(predict, query, pages).reshape(len(queries), samples)
+    values = predict_pages(predict, query, pages).reshape(len(queries), samples)
     return values.mean(axis=1), values.var(axis=1, ddof=1) / samples
+
+
+def regression_value(
+    direct: str,
+    inputs: Inputs,
+    features: ArrayLike | None = None,
+    settings: dict[str, Any] | None = None,
+    samples: int = PAGES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Fit a regression to the first half of a log, ask about the second's queries (equation 3)."""
+    inputs = inputs.unfold()
+    first, second = split_halves(inputs, seed)
+    predict = fit_regression(direct, inputs.take(first), features, settings)
+    return _direct_value(inputs.take(second), predict, direct, samples, seed)
+
+
+def click_model_value(
+    inputs: Inputs,
+    model: ClickModel | None = None,
+    reward: str | Predict = "clicks",
+    samples: int = PAGES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Ask a click model about the log's queries (equation 3)."""
+    if not isinstance(model, ClickModel):
+        raise ValueError(f"model must be a fitted click model, not {type(model).__name__}")
+    predict = model_predictions(model, reward, inputs)
+    return _direct_value(inputs, predict, model.name, samples, seed)
+
+
+def _direct_value(
+    inputs: Inputs, predict: Predict, name: str, samples: int, seed: int
+) -> SlateEstimate:
+    target, rng = inputs.need_target(), np.random.default_rng((seed, 2))
+    values, variance = expect_rewards(predict, target, inputs.queries, samples, rng)
+    share = np.bincount(inputs.rows, inputs.counts) / inputs.counts.sum()
+    method = name_sampling(f"direct method, {name}", target, samples)
+    result = mean_estimate(values[inputs.rows], inputs.counts, method, float(share**2 @ variance))
+    return result.set_attributes(**summarise_weights(np.ones(len(inputs.rows)), inputs.counts))
+
+
+def name_sampling(method: str, target: Policy, samples: int) -> str:
+    """Return the method, with how many pages were drawn of a stochastic target."""
+    return method if target.deterministic else f"{method}, {samples} sampled rankings a query"
+
+
+def split_halves(inputs: Inputs, seed: int) -> tuple[Integers, Integers]:
+    """Split the rows that count into the first and the second half of the log.
+
+    Random halves where its order says nothing of when: of a folded log, and of one that is sorted
+    by query, whose halves would ask different ones.
+    """
+    rows = np.flatnonzero(inputs.counts > 0)
+    if len(rows) < 2:
+        raise ValueError("the log has one row: there is no half of it to fit a reward model to")
+    query = inputs.log.query
+    if inputs.log.weight is not None or (query[:-1] <= query[1:]).all():
+        rows = np.random.default_rng((seed, 3)).permutation(rows)
+    middle = len(rows) // 2
+    return np.sort(rows[:middle]), np.sort(rows[middle:])

@@ -1,0 +1,180 @@
+"""Doubly robust estimators: what a reward model expects, corrected by its errors on the log."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...clickmodels import ClickModel
+from ...common import checks
+from ...common.typing import Floats, Integers
+from ...policies.slates.moments import SAMPLES
+from .direct_method import (
+    PAGES,
+    Predict,
+    expect_rewards,
+    fit_regression,
+    model_predictions,
+    name_sampling,
+    predict_pages,
+    split_halves,
+)
+from .importance import weigh_rows
+from .inputs import Inputs
+from .pseudoinverse_estimates import (
+    marginals_variance,
+    name_method,
+    set_overlap,
+    weigh_rows_by_slots,
+)
+from .pseudoinverse_weights import PseudoinverseWeights
+from .slate_estimates import (
+    SlateEstimate,
+    VarianceOf,
+    added_variance,
+    clip_weights,
+    mean_estimate,
+    summarise_weights,
+)
+
+
+def doubly_robust_ips(
+    inputs: Inputs,
+    clip: float | None = None,
+    direct: Any = "tree",
+    reward: str | Predict = "clicks",
+    predictions: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    settings: dict[str, Any] | None = None,
+    samples: int = PAGES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return what a reward model expects, corrected by importance weights."""
+    asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
+    inputs = asked.unfold(inputs)
+    return _correct(inputs, asked, weigh_rows(inputs, seed), "doubly robust IPS", clip)
+
+
+def doubly_robust_pi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    direct: Any = "tree",
+    reward: str | Predict = "clicks",
+    predictions: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    settings: dict[str, Any] | None = None,
+    samples: int = PAGES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return what a reward model expects, corrected by pseudoinverse weights."""
+    asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
+    inputs = asked.unfold(inputs)
+    tables, rows = weigh_rows_by_slots(inputs, weights, SAMPLES, seed)
+    method = name_method("doubly robust PI", tables)
+    result = _correct(inputs, asked, rows, method, clip, marginals_variance(inputs, tables))
+    return set_overlap(result, inputs, tables)
+
+
+def _correct(
+    inputs: Inputs,
+    asked: _RewardModel,
+    weights: Floats,
+    method: str,
+    clip: float | None,
+    variance_of: VarianceOf | None = None,
+) -> SlateEstimate:
+    """Return the mean of what is expected plus the weighted errors of what was predicted.
+
+    Where all weights are zero the log says nothing about those errors: what the model expects, with
+    an infinite interval.
+    """
+    weights, method = clip_weights(weights, clip, method)
+    means, errors, variance = asked.predict(inputs)
+    factors = inputs.counts * errors / inputs.counts.sum()
+    variance += added_variance(variance_of, factors, weights, clip)
+    method = name_sampling(f"{method}, {asked.name}", inputs.need_target(), asked.samples)
+    if not weights[inputs.counts > 0].any():
+        method, variance = f"{method}, the model alone: nothing known of its errors", math.inf
+    result = mean_estimate(means + weights * errors, inputs.counts, method, variance)
+    return result.set_attributes(**summarise_weights(weights, inputs.counts))
+
+
+@dataclass(frozen=True)
+class _RewardModel:
+    """A reward model as the options of ``estimate`` describe it."""
+
+    direct: Any
+    reward: str | Predict
+    predictions: ArrayLike | None
+    features: ArrayLike | None
+    settings: dict[str, Any] | None
+    samples: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What the estimate's method calls it."""
+        if isinstance(self.direct, str):
+            return self.direct
+        return str(getattr(self.direct, "name", type(self.direct).__name__))
+
+    def unfold(self, inputs: Inputs) -> Inputs:
+        """Return one row per impression for regressions, which are fitted to halves of the log."""
+        return inputs if isinstance(self.direct, ClickModel) else inputs.unfold()
+
+    def predict(self, inputs: Inputs) -> tuple[Floats, Floats, float]:
+        """Return what is expected for each row and the error of its prediction, (n,) each.
+
+        And the variance of the mean that drawing the target's pages brings.
+        """
+        parts, known = self._predictors(inputs), self._known_predictions(inputs)
+        target, rng = inputs.need_target(), np.random.default_rng((self.seed, 2))
+        means, errors = np.zeros(len(inputs.rows)), np.zeros(len(inputs.rows))
+        drawn = 0.0
+        for rows, predict in parts:
+            part = inputs.take(rows)
+            expected, variance = expect_rewards(predict, target, part.queries, self.samples, rng)
+            found = known
+            if found is None:
+                found = predict_pages(predict, part.log.query, part.log.ranking)
+            means[rows], errors[rows] = expected[part.rows], part.rewards - found
+            share = np.bincount(part.rows, part.counts) / inputs.counts.sum()
+            drawn += float(share**2 @ variance)
+        return means, errors, drawn
+
+    def _predictors(self, inputs: Inputs) -> list[tuple[Integers, Predict]]:
+        """Return parts of the log's rows, each with predictions of a model not fitted to it.
+
+        A regression that is fitted to one half predicts the other, and the other way round.
+        """
+        if isinstance(self.direct, ClickModel):
+            if self.features is not None or self.settings:
+                raise ValueError(
+                    "features and settings are a regression's; direct is a click model"
+                )
+            whole = np.arange(len(inputs.rows))
+            return [(whole, model_predictions(self.direct, self.reward, inputs))]
+        if self.reward != "clicks":
+            raise ValueError("reward is what a click model predicts; direct is a regression")
+        first, second = split_halves(inputs, self.seed)
+        return [
+            (asked, fit_regression(self.direct, inputs.take(seen), self.features, self.settings))
+            for seen, asked in ((first, second), (second, first))
+        ]
+
+    def _known_predictions(self, inputs: Inputs) -> Floats | None:
+        """Return the given predictions of the log's rows, (n,), checked; None without any."""
+        if self.predictions is None:
+            return None
+        if not isinstance(self.direct, ClickModel):
+            raise ValueError(
+                "predictions are a click model's: regressions are fitted to the log first"
+            )
+        values = checks.finite(self.predictions, "predictions", 1)
+        checks.same_shape(values, inputs.rewards.shape, "predictions", "the log")
+        return values

@@ -1,0 +1,121 @@
+"""Pseudoinverse estimators: the log's rewards weighted slot by slot."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from ...common import checks
+from ...common.typing import Floats, Integers
+from ...policies.slates.moments import SAMPLES
+from .inputs import Inputs
+from .pseudoinverse_weights import PseudoinverseWeights
+from .slate_estimates import SlateEstimate, VarianceOf, estimate_by_weights
+
+
+def pi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    delta: float = 0.05,
+    reward_bound: float | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return the pseudoinverse estimate (equation 6) with σ², ρ and the bound of Theorem 1."""
+    tables, rows = weigh_rows_by_slots(inputs, weights, samples, seed)
+    result = _estimate(inputs, tables, rows, "PI", clip, ratio=False)
+    factor = _reward_bound(inputs, delta, reward_bound)
+    if clip is None and tables.exact and tables.covered[_find_places(inputs, tables)].all():
+        result.set_attributes(bound=factor * _bound_error(result, inputs, delta))
+    return result
+
+
+def wpi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> SlateEstimate:
+    """Return the ratio form of the pseudoinverse estimate (equation 7)."""
+    tables, rows = weigh_rows_by_slots(inputs, weights, samples, seed)
+    return _estimate(inputs, tables, rows, "weighted PI", clip, ratio=True)
+
+
+def _estimate(
+    inputs: Inputs,
+    tables: PseudoinverseWeights,
+    rows: Floats,
+    name: str,
+    clip: float | None,
+    ratio: bool,
+) -> SlateEstimate:
+    method, variance_of = name_method(name, tables), marginals_variance(inputs, tables)
+    result = estimate_by_weights(inputs, rows, method, clip, ratio, variance_of)
+    return set_overlap(result, inputs, tables)
+
+
+def weigh_rows_by_slots(
+    inputs: Inputs, made: PseudoinverseWeights | None, samples: int, seed: int
+) -> tuple[PseudoinverseWeights, Floats]:
+    """Return the tables of pseudoinverse weights, and the weights of the rows, (n,)."""
+    if made is None:
+        logging, target = inputs.need_logging(), inputs.need_target()
+        made = PseudoinverseWeights(logging, target, inputs.queries, samples, seed)
+    if not isinstance(made, PseudoinverseWeights):
+        raise ValueError(f"weights must be PseudoinverseWeights, not {type(made).__name__}")
+    for name in ("logging", "target"):
+        given = getattr(inputs, name)
+        if given is not None and given is not getattr(made, name):
+            raise ValueError(f"weights were made for another {name} policy than this very one")
+    return made, made.of(inputs.log.query, inputs.log.ranking)
+
+
+def marginals_variance(inputs: Inputs, tables: PseudoinverseWeights) -> VarianceOf:
+    """Return the variance that drawn marginals bring, as a function of factors (n,)."""
+    return partial(tables.sampling_variance, inputs.log.query, inputs.log.ranking)
+
+
+def name_method(name: str, tables: PseudoinverseWeights) -> str:
+    """Return the method of an estimator, with what was sampled for it."""
+    return name if tables.exact else f"{name}, sampled marginals"
+
+
+def set_overlap(
+    result: SlateEstimate, inputs: Inputs, tables: PseudoinverseWeights
+) -> SlateEstimate:
+    """Set σ² and ρ of the log's queries."""
+    places = _find_places(inputs, tables)
+    counts = np.bincount(inputs.rows, inputs.counts)
+    sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
+    return result.set_attributes(sigma_squared=sigma_squared, rho=float(tables.rho[places].max()))
+
+
+def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:
+    """Return where the tables have the log's queries, (q,)."""
+    return np.searchsorted(tables.queries, inputs.queries)
+
+
+def _reward_bound(inputs: Inputs, delta: float, reward_bound: float | None) -> float:
+    """Return what rewards never exceed, after checking Theorem 1's options."""
+    if not 0 < float(checks.finite(delta, "delta", 0)) < 1:
+        raise ValueError(f"delta must be between 0 and 1, not {delta}")
+    largest = float(np.abs(inputs.rewards).max())
+    bound = max(largest, 1.0)
+    if reward_bound is not None:
+        bound = float(checks.finite(reward_bound, "reward_bound", 0))
+    if bound < largest:
+        raise ValueError(f"reward_bound is {bound}, but a reward has size {largest}")
+    return bound
+
+
+def _bound_error(result: SlateEstimate, inputs: Inputs, delta: float) -> float:
+    """Return the bound of Theorem 1 for rewards of at most 1."""
+    assert result.sigma_squared is not None
+    assert result.rho is not None
+    n, logarithm = inputs.counts.sum(), math.log(2.0 / delta)
+    first = math.sqrt(2.0 * result.sigma_squared * logarithm / n)
+    return first + 2.0 * (result.rho + 1.0) * logarithm / (3.0 * n)
