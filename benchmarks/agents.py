@@ -10,12 +10,11 @@ agent's own budget. Seconds are wall time of this run, one thread.
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import gymnasium as gym
 import torch
-from rich.console import Console
+from _measure import Row, new_parser, save_rows, show
 from rich.table import Table
 
 from clickgym import agents, clickmodels, data, evaluation, policies
@@ -24,7 +23,7 @@ VARIANTS = {"PolicyGradient, features": ("PolicyGradient", {"features": True})}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = new_parser(__doc__)
     parser.add_argument("--agents", nargs="+", default=[*agents.names(), *VARIANTS])
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
@@ -37,6 +36,7 @@ def main() -> None:
     relevance = evaluation.value(policies.top_down(user, world), user, world)
     print(f"random {random:.4f} ± {random.stderr:.4f}, Top-Down {relevance:.4f}, best {best:.4f}")
     table = Table("agent", "to", "pages", "share by seed", "clicks a page", "seconds")
+    rows = []
     for label in options.agents:
         name, settings = VARIANTS.get(label, (label, {}))
         kind = agents.agent_class(name)
@@ -51,7 +51,9 @@ def main() -> None:
         clicks = " ".join(f"{value:.3f}" for value in values)
         table.add_row(label, to, f"{budget:,}", shares, clicks, f"{seconds:.0f}")
         print(f"{label}: {shares} ({seconds:.0f} s)", flush=True)
-    Console(width=120).print(table)
+        rows += [Row(f"{label}: {budget:,} pages", seconds, "s")]
+    show(table, 120)
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -35,15 +35,10 @@ from statistics import median
 from typing import Any, ClassVar
 
 import numpy as np
+from _measure import Row, new_parser, new_table, save_rows, show
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.table import Table
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels.base import CONDITIONAL
-from clickgym.common.progress import progress
-from clickgym.common.storage import write_whole
-from clickgym.evaluation.reporting.figures import BEST, MAX_REWARD, RANDOM, new_figure, save_figure
 
 REQUIREMENTS = ("clax-models==0.1.1", "jax==0.7.2", "torch==2.13.0")
 VENV = Path(__file__).resolve().parent.parent / ".venv-clax"
@@ -52,14 +47,14 @@ PARTS = {"train": 100_000, "validation": 10_000, "test": 10_000}
 WORSE, FASTER = 1e-4, 20  # the bars
 
 Logs = dict[str, data.ClickLog]
-Row = dict[str, Any]
+Result = dict[str, Any]
 
 
 class Predicted(clickmodels.ClickModel):
     """The predictions for one log, (n, K), as a click model that knows nothing else."""
 
     name = "CLAX"
-    capabilities: ClassVar[frozenset[str]] = frozenset({CONDITIONAL})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"conditional"})
 
     def __init__(self, probs: NDArray[np.float64]) -> None:
         self.probs = probs
@@ -89,7 +84,7 @@ def save_for_clax(logs: Logs, world: data.World, folder: Path) -> None:
         np.savez(folder / f"{part}.npz", query_doc_ids=pairs, clicks=log.clicks)
 
 
-def with_clax(name: str, python: Path, folder: Path, pairs: int, runs: int) -> Row:
+def with_clax(name: str, python: Path, folder: Path, pairs: int, runs: int) -> Result:
     """Train CLAX's ``name`` on what ``folder`` holds; return its results, ``log_probs`` (n, K)."""
     script = Path(__file__).with_name("_clax_run.py")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -103,7 +98,7 @@ def with_clax(name: str, python: Path, folder: Path, pairs: int, runs: int) -> R
         return {key: arrays[key] for key in arrays.files}
 
 
-def with_ours(name: str, logs: Logs, world: data.World, runs: int) -> Row:
+def with_ours(name: str, logs: Logs, world: data.World, runs: int) -> Result:
     """Fit our ``name`` once to warm up and ``runs`` times for the clock."""
     seconds, processor = [], []
     for _ in range(runs + 1):
@@ -118,29 +113,24 @@ def with_ours(name: str, logs: Logs, world: data.World, runs: int) -> Row:
     }
 
 
-def compare(names: list[str], logs: Logs, world: data.World, options: argparse.Namespace) -> Row:
+def compare(names: list[str], logs: Logs, world: data.World, options: argparse.Namespace) -> Result:
     """Return both sides' results of every model by its name."""
     python = options.clax_python or clax_python()
     pairs = world.n_queries * world.n_docs
-    rows: Row = {}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        progress(2 * len(names), "fitting click models") as advance,
-    ):
+    rows: Result = {}
+    with tempfile.TemporaryDirectory() as folder:
         save_for_clax(logs, world, Path(folder))
         for name in names:
             theirs = with_clax(name, python, Path(folder), pairs, options.clax_runs)
             probs = np.exp(theirs.pop("log_probs").astype(np.float64))
-            advance(1)
             ours = with_ours(name, logs, world, options.runs)
-            advance(1)
             perplexity = evaluation.perplexity(Predicted(probs), logs["test"]).mean
             clax = {key: value.tolist() for key, value in theirs.items()}
-            rows[name] = judged({"perplexity": perplexity, **clax}, ours)
+            rows[name] = judge({"perplexity": perplexity, **clax}, ours)
     return rows
 
 
-def judged(clax: Row, ours: Row) -> Row:
+def judge(clax: Result, ours: Result) -> Result:
     """Return both sides with the time that counts, how they compare, and which bars are met."""
     theirs_seconds, our_seconds = min(clax["seconds"]), median(ours["seconds"])
     times = theirs_seconds / our_seconds
@@ -156,12 +146,24 @@ def judged(clax: Row, ours: Row) -> Row:
     }
 
 
-def show(rows: Row, of_user: float) -> None:
-    table = Table(title=f"click models; the true user's own perplexity is {of_user:.5f}")
-    for head in (
-        "model", "CLAX", "CLAX, s", "ours", "ours, s", "times", "at least", "difference", "bars"
-    ):  # fmt: skip
-        table.add_column(head, justify="left" if head in ("model", "bars") else "right")
+def list_rows(ours: Result) -> list[Row]:
+    """Return our seconds and perplexity of every model as rows."""
+    return [
+        row
+        for name, result in ours.items()
+        for row in (
+            Row(f"{name}: fit", median(result["seconds"]), "s"),
+            Row(f"{name}: perplexity", result["perplexity"], "perplexity"),
+        )
+    ]
+
+
+def report(rows: Result, of_user: float) -> None:
+    table = new_table(
+        f"click models; the true user's own perplexity is {of_user:.5f}",
+        "model", "CLAX", "CLAX, s", "ours", "ours, s", "times", "at least", "difference", "bars",
+        left=("bars",),
+    )  # fmt: skip
     for name, row in rows.items():
         missed = [bar for bar, met in row["met"].items() if not met]
         table.add_row(
@@ -171,11 +173,19 @@ def show(rows: Row, of_user: float) -> None:
             f"{row['times']:.1f}", f"{row['times_at_least']:.1f}", f"{row['difference']:+.5f}",
             f"MISSED: {', '.join(missed)}" if missed else "met",
         )  # fmt: skip
-    Console(width=110).print(table)
+    show(table)
 
 
-def draw(rows: Row, of_user: float, path: Path) -> None:
+def draw(rows: Result, of_user: float, path: Path) -> None:
     """Draw perplexity against seconds, an arrow from CLAX's point to ours for each model."""
+    from clickgym.evaluation.reporting.figures import (
+        BEST,
+        MAX_REWARD,
+        RANDOM,
+        new_figure,
+        save_figure,
+    )  # fmt: skip
+
     figure = new_figure(9.0, 4.4)
     axis = figure.subplots()
     axis.set_xscale("log")
@@ -209,11 +219,12 @@ def draw(rows: Row, of_user: float, path: Path) -> None:
 
 def main() -> None:
     known = [name for name in MODELS if name in clickmodels.names()]
-    parser = argparse.ArgumentParser()
+    parser = new_parser(__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/clickmodels"))
     parser.add_argument("--models", nargs="+", choices=known, default=known)
     parser.add_argument("--runs", type=int, default=5, help="fits of ours that are timed")
     parser.add_argument("--clax-runs", type=int, default=3, help="trainings of CLAX's, likewise")
+    parser.add_argument("--no-clax", action="store_true", help="ours alone, without a picture")
     parser.add_argument("--clax-python", type=Path, help="of an environment that has CLAX")
     options = parser.parse_args()
     world = data.synthetic_world(n_queries=1000, n_docs=10)
@@ -224,8 +235,16 @@ def main() -> None:
         for seed, (part, pages) in enumerate(PARTS.items())
     }
     of_user = evaluation.perplexity(user, logs["test"]).mean
+    if options.no_clax:
+        ours = {name: with_ours(name, logs, world, options.runs) for name in options.models}
+        for name, result in ours.items():
+            seconds, perplexity = median(result["seconds"]), result["perplexity"]
+            print(f"{name}: {seconds:.3f} s, perplexity {perplexity:.5f}")
+        save_rows(options.json, list_rows(ours))
+        return
     rows = compare(options.models, logs, world, options)
-    show(rows, of_user)
+    save_rows(options.json, list_rows({name: row["ours"] for name, row in rows.items()}))
+    report(rows, of_user)
     machine = {
         "cores": len(os.sched_getaffinity(0)),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
@@ -233,8 +252,8 @@ def main() -> None:
         "numpy": np.__version__,
     }
     content = {"models": rows, "user": of_user, "pages": PARTS, "machine": machine}
-    with write_whole(options.out / "clickmodels.json") as temporary:
-        temporary.write_text(json.dumps(content, indent=1) + "\n")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "clickmodels.json").write_text(json.dumps(content, indent=1) + "\n")
     draw(rows, of_user, options.out / "clickmodels.png")
 
 

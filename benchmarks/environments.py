@@ -9,13 +9,11 @@ machine does not fall on one of them alone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import gymnasium as gym
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from _measure import Row, judge, new_parser, new_table, save_rows, show, time_in_turn
 
 import clickgym
 from clickgym import clickmodels, data, envs, policies
@@ -37,25 +35,6 @@ class NoOp(gym.Env):
 
     def step(self, action):
         return np.int64(0), 0.0, True, False, {}
-
-
-def rates(works: dict[str, tuple[Callable[[], object], float]]) -> dict[str, float]:
-    """Return units a second of each work, given as (function, units a call)."""
-    repeats = {}
-    for name, (work, _) in works.items():
-        work()
-        start = time.perf_counter()
-        work()
-        repeats[name] = max(int(SECONDS / (time.perf_counter() - start)), 1)
-    best = dict.fromkeys(works, 0.0)
-    for _ in range(ROUNDS):
-        for name, (work, units) in works.items():
-            start = time.perf_counter()
-            for _ in range(repeats[name]):
-                work()
-            rate = units * repeats[name] / (time.perf_counter() - start)
-            best[name] = max(best[name], rate)
-    return best
 
 
 def stepper(env: gym.vector.VectorEnv, n_docs: int) -> Callable[[], object]:
@@ -114,23 +93,22 @@ def measure(n_docs: int) -> dict[str, float]:
             world, model, policy, 25 * BATCH, seed=0
         )
         works[f"{user} collect, Plackett-Luce with propensities"] = (collect, 25 * BATCH)
-    return rates(works)
+    seconds = time_in_turn({name: work for name, (work, _) in works.items()}, ROUNDS, SECONDS)
+    return {name: units / seconds[name] for name, (_, units) in works.items()}
 
 
-def report(n_docs: int, console: Console) -> None:
+def report(n_docs: int) -> list[Row]:
+    """Print the table of lists of ``n_docs`` documents, and return its rows."""
     result = measure(n_docs)
     copy = result["copying feature observations"]
-    table = Table(title=f"pages a second, n_docs={n_docs}, 10 slots, 1,000 queries, 136 features")
-    for head in ("work", "a second", "bar", "of a plain copy"):
-        table.add_column(head, justify="left" if head == "work" else "right")
+    title = f"pages a second, n_docs={n_docs}, 10 slots, 1,000 queries, 136 features"
+    table = new_table(title, "work", "a second", "bar", "of a plain copy")
     for name, rate in result.items():
-        bar, share = "", ""
-        if n_docs == 10 and (least := bar_of(name, copy)):
-            bar = f"{least:,.0f} {'met' if rate >= least else 'MISSED'}"
-        if name.endswith(", features"):
-            share = f"{rate / copy:.0%}"
+        bar = judge(rate, bar_of(name, copy)) if n_docs == 10 else ""
+        share = f"{rate / copy:.0%}" if name.endswith(", features") else ""
         table.add_row(name, f"{rate:,.0f}", bar, share)
-    console.print(table)
+    show(table)
+    return [Row(f"{name}, {n_docs} documents", rate, "1/s") for name, rate in result.items()]
 
 
 def bar_of(name: str, copy: float) -> float:
@@ -143,10 +121,9 @@ def bar_of(name: str, copy: float) -> float:
 
 
 def main() -> None:
-    console = Console(width=110)
-    console.print(f"clickgym {clickgym.__version__}, numpy {np.__version__}")
-    for n_docs in (10, 30):
-        report(n_docs, console)
+    options = new_parser(__doc__).parse_args()
+    print(f"clickgym {clickgym.__version__}, numpy {np.__version__}")
+    save_rows(options.json, [row for n_docs in (10, 30) for row in report(n_docs)])
 
 
 if __name__ == "__main__":

@@ -15,18 +15,15 @@ impressions (uniform policy, ten candidates) and to its ten bootstraps; NCM with
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import resource
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
+from _measure import Row, Work, new_parser, new_table, save_rows, show, time_in_turn
 from rich.table import Table
 
 from clickgym import clickmodels, data, envs, policies
@@ -35,17 +32,12 @@ from clickgym.clickmodels import bootstrap_weights, member_seed
 SLOTS, ROUNDS, MEMBERS = 10, 3, 10
 
 
-def best(function: Callable[[], Any], rounds: int = ROUNDS) -> float:
+def best(function: Work, rounds: int = ROUNDS) -> float:
     """Return the seconds of the fastest of some rounds."""
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return time_in_turn({"": function}, rounds)[""]
 
 
-def grown(impressions: int, docs: int, ncm: bool) -> dict[str, float]:
+def measure_size(impressions: int, docs: int, ncm: bool) -> dict[str, float]:
     """Return the numbers of one line of the table."""
     world = data.embedded_world(docs)
     user = clickmodels.true_user("DBN", world)
@@ -67,7 +59,7 @@ def grown(impressions: int, docs: int, ncm: bool) -> dict[str, float]:
     return line
 
 
-def member_line(name: str, log: data.ClickLog, world: data.World) -> dict[str, Any]:
+def measure_members(name: str, log: data.ClickLog, world: data.World) -> dict[str, Any]:
     """Return what ten members and ten single fits cost, in turn."""
     settings: dict[str, Any] = {"epochs": 2} if name == "NCM" else {}
     bootstraps = [
@@ -88,12 +80,11 @@ def member_line(name: str, log: data.ClickLog, world: data.World) -> dict[str, A
 
 
 def growth_table(lines: list[dict[str, float]]) -> Table:
-    table = Table(title="growth: seconds after compression")
-    for column in (
+    table = new_table(
+        "growth: seconds after compression",
         "impressions", "distinct rows", "M impressions/s compressed", "PBM", "UBM", "DBN",
         "NCM, a pass", "peak GiB", "growth of DBN", "of NCM",
-    ):  # fmt: skip
-        table.add_column(column, justify="right")
+    )  # fmt: skip
     for number, line in enumerate(lines):
         exponents = ["", ""]
         if number:
@@ -114,11 +105,10 @@ def growth_table(lines: list[dict[str, float]]) -> Table:
 
 
 def members_table(lines: list[dict[str, Any]]) -> Table:
-    table = Table(title="ten members against ten fits, seconds")
-    for column in (
+    table = new_table(
+        "ten members against ten fits, seconds",
         "model", "ten members", "ten fits to the log", "ratio", "ten fits to bootstraps", "ratio",
-    ):  # fmt: skip
-        table.add_column(column, justify="right")
+    )  # fmt: skip
     for line in lines:
         table.add_row(
             line["model"], f"{line['ensemble']:.2f}", f"{line['singles']:.2f}",
@@ -130,8 +120,8 @@ def members_table(lines: list[dict[str, Any]]) -> Table:
 
 def main() -> None:
     """Measure, print tables and write them as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--docs", type=int, default=10, help="candidates a query")
+    parser = new_parser(__doc__)
+    parser.add_argument("--docs", type=int, default=10, help="candidates per query")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
     parser.add_argument("--no-ncm", action="store_true", help="leave NCM out")
     parser.add_argument("--members", action="store_true", help="the ensembles' table alone")
@@ -141,24 +131,28 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument("--out", default="", help="folder for growth.json and members.json")
     arguments = parser.parse_args()
-    console = Console(width=150)
     lines: list[dict[str, Any]]
     if arguments.members:
         world = data.embedded_world(10)
         user = clickmodels.true_user("DBN", world)
         log = envs.collect(world, user, policies.Uniform(world), 100_000, seed=0)
         lines = [
-            member_line(name, log[:4000] if name == "NCM" else log, world)
+            measure_members(name, log[:4000] if name == "NCM" else log, world)
             for name in arguments.models
         ]
-        console.print(members_table(lines))
+        show(members_table(lines), 150)
     else:
         context = multiprocessing.get_context("spawn")
         lines = []
         for size in arguments.sizes:
             with context.Pool(1) as pool:
-                lines.append(pool.apply(grown, (size, arguments.docs, not arguments.no_ncm)))
-        console.print(growth_table(lines))
+                lines.append(pool.apply(measure_size, (size, arguments.docs, not arguments.no_ncm)))
+        show(growth_table(lines), 150)
+    key = "model" if arguments.members else "impressions"
+    save_rows(arguments.json, [
+        Row(f"{line[key]}: {name}", value, "GiB" if name == "memory" else "s")
+        for line in lines for name, value in line.items() if name not in (key, "rows")
+    ])  # fmt: skip
     if arguments.out:
         folder = Path(arguments.out)
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,12 +10,11 @@ checks of their input.
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Callable
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from _measure import Row, judge, new_parser, new_table, save_rows, show, time_in_turn
 
 from clickgym import clickmodels, data, envs, evaluation, policies
 
@@ -31,23 +30,13 @@ BARS = {
 }
 
 
-def best_seconds(works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    best = dict.fromkeys(works, np.inf)
-    for _ in range(ROUNDS):
-        for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
-
-
 def clear_caches() -> None:
     """Forget what queries share, so that every round does all the work."""
-    for cached in (
-        policies.plackett_luce._type_table, policies.plackett_luce._uniform_table,
-        policies.count_states.layers,
-    ):  # fmt: skip
-        cached.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("clickgym.policies"):
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 def papers_weights(n_docs: int, alpha: float, n_queries: int = 1) -> np.ndarray:
@@ -164,18 +153,21 @@ def importance_works() -> dict[str, Callable[[], object]]:
 
 
 def main() -> None:
+    options = new_parser(__doc__).parse_args()
     works, samples = pseudoinverse_works(1_000_000)
     works |= marginals_works() | importance_works()
-    table = Table("work", "seconds", "samples/s", "bar", title="Off-policy estimates")
-    for name, seconds in best_seconds(works).items():
+    table = new_table(
+        "Off-policy estimates", "work", "seconds", "samples/s", "bar", left=("seconds", "samples/s")
+    )
+    rows = []
+    for name, seconds in time_in_turn(works, ROUNDS).items():
         rate = samples[name] / seconds if name in samples else None
-        verdict = ""
-        if name in BARS:
-            unit, bar = BARS[name]
-            met = rate >= bar if unit == "samples/s" and rate else seconds <= bar
-            verdict = f"{bar:,} {unit} {'met' if met else 'MISSED'}"
+        unit, bar = BARS.get(name, ("", 0.0))
+        verdict = judge(rate if rate and unit == "samples/s" else seconds, bar, unit)
         table.add_row(name, f"{seconds:.4f}", f"{rate:,.0f}" if rate else "", verdict)
-    Console(width=110).print(table)
+        rows.append(Row(name, seconds, "s"))
+    show(table)
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

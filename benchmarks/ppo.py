@@ -17,8 +17,7 @@ from typing import Any
 
 import gymnasium as gym
 import torch
-from rich.console import Console
-from rich.table import Table
+from _measure import Row, new_parser, new_table, save_rows, show
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
@@ -61,11 +60,14 @@ def frames_per_second(env: VecEnv, epochs: int) -> float:
 
 
 def main() -> None:
+    options = new_parser(__doc__).parse_args()
     torch.set_num_threads(os.cpu_count() or 1)
     world = data.synthetic_world(n_docs=10)
-    table = Table(title="PPO training frames a second (bar: 4 times)")
-    for head in ("environment", "epochs", "DummyVecEnv(8)", "native batch of 256", "times"):
-        table.add_column(head, justify="left" if head == "environment" else "right")
+    table = new_table(
+        "PPO training frames a second (bar: 4 times)",
+        "environment", "epochs", "DummyVecEnv(8)", "native batch of 256", "times",
+    )  # fmt: skip
+    rows = []
     for name, (env_id, more) in environments(world).items():
         settings = {"world": world, **more}
         for epochs in EPOCHS:
@@ -75,7 +77,11 @@ def main() -> None:
                 fast = max(fast, frames_per_second(native(env_id, settings), epochs))
             table.add_row(name, str(epochs), f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.1f}")
             print(f"{name}, {epochs} epochs: {fast / slow:.1f} times", flush=True)
-    Console(width=100).print(table)
+            label = f"{name}, {epochs} epochs"
+            rows += [Row(f"{label}, native", fast, "frames/s"),
+                     Row(f"{label}, DummyVecEnv", slow, "frames/s")]  # fmt: skip
+    show(table, 100)
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -12,23 +12,29 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from _measure import Row, new_parser, save_rows
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels.tablefit.cells import cell_numbers, latest_cells, rank_cells
 
 IMPRESSIONS, TEST_PAGES = 1_000_000, 50_000
 
 
 def examination_error(name: str, model, user, log: data.ClickLog) -> float:
     """Return the weighted mean relative error of the examination table."""
-    cells = rank_cells if name == "PBM" else latest_cells
-    weight = np.bincount(cell_numbers(cells, log.clicks).ravel(), minlength=user.examination.size)
+    ranks = np.arange(log.slots)
+    cells = np.broadcast_to(ranks, log.clicks.shape)
+    if name == "UBM":  # by rank and by the rank of the latest click above, 0 without one
+        latest = np.maximum.accumulate(np.where(log.clicks, ranks + 1, 0), axis=1)
+        cells = ranks * log.slots + np.pad(latest, ((0, 0), (1, 0)))[:, :-1]
+    weight = np.bincount(cells.ravel(), minlength=user.examination.size)
     ours = (model.examination / model.examination.flat[0]).ravel()
     theirs = (user.examination / user.examination.flat[0]).ravel()
     return float(np.average(np.abs(ours / theirs - 1.0), weights=weight))
 
 
 def main() -> None:
+    options = new_parser(__doc__).parse_args()
+    rows = []
     world = data.synthetic_world(n_docs=10)
     policy = policies.Uniform(world)
     print("| model | oracle's perplexity | fitted | excess | parameter error | seconds |")
@@ -51,6 +57,8 @@ def main() -> None:
             f"| {seconds:.1f} |",
             flush=True,
         )
+        rows += [Row(f"{name}: perplexity", fitted, ""), Row(f"{name}: fit", seconds, "s")]
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

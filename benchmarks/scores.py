@@ -11,18 +11,16 @@ round of each counts. "error": the largest difference to the exact expected clic
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from _measure import Row, find, judge, new_parser, new_table, save_rows, show, time_in_turn
 
 from clickgym import clickmodels, data, envs, policies
-from clickgym.clickmodels.ncm.tree import PrefixTree
 
 BATCH, ROUNDS, SLOTS = 8192, 5, 10
+PrefixTree = find("clickmodels", "PrefixTree")
 BARS = {
     "PBM": 4e6, "DBN": 4e6, "UBM": 2e6, "CoCM": 1e6, "ARM": 1e6, "CACM-minus": 1e6,
     "NCM, all prefixes, two threads": 2_000, "NCM, without those below 1e-4, two threads": 3_000,
@@ -43,18 +41,8 @@ def models(world: data.World) -> dict[str, clickmodels.ClickModel]:
     }
 
 
-def best_rates(works: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
-    """Return units a second of each work, given as (function, units a call)."""
-    best = dict.fromkeys(works, 0.0)
-    for _ in range(ROUNDS):
-        for name, (work, units) in works.items():
-            start = time.perf_counter()
-            work()
-            best[name] = max(best[name], units / (time.perf_counter() - start))
-    return best
-
-
 def main() -> None:
+    options = new_parser(__doc__).parse_args()
     world = data.synthetic_world(n_queries=100, n_docs=30)
     rng = np.random.default_rng(1)
     query = rng.integers(0, world.n_queries, BATCH)
@@ -88,12 +76,18 @@ def main() -> None:
         works[name] = partial(tree.click_probs, shown, page), len(shown)
     rough = "NCM, rough: one reading with P(click) for clicks"
     works[rough] = partial(ncm.rough_columns, shown, np.ascontiguousarray(page.T)), len(shown)
-    table = Table("model", "rankings/s", "bar", "error", "bound", title="Rankings scored a second")
-    for name, rate in best_rates(works).items():
-        bar = BARS.get(name)
-        verdict = "" if bar is None else f"{bar:,.0f} {'met' if rate >= bar else 'MISSED'}"
+    seconds = time_in_turn({name: work for name, (work, _) in works.items()}, ROUNDS)
+    table = new_table(
+        "Rankings scored a second", "model", "rankings/s", "bar", "error", "bound", left=("bar",)
+    )
+    rows = []
+    for name, (_, units) in works.items():
+        rate = units / seconds[name]
+        rows.append(Row(name, rate, "rankings/s"))
+        verdict = judge(rate, BARS.get(name))
         table.add_row(name, f"{rate:,.0f}", verdict, *errors.get(name, ("", "")))
-    Console(width=110).print(table)
+    show(table)
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":
