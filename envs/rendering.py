@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.runtime import import_extra
 from ..data import World
 
 # Grades from the palest to the strongest, readable in grey and for colour-blind people.
@@ -55,10 +56,9 @@ def page_image(
     world: World, query: int, page: list[int], clicks: list[bool], slots: int
 ) -> NDArray[np.uint8]:
     """Return the page as a picture (H, W, 3) uint8: rank, grade by colour, clicks in orange."""
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError as error:
-        raise ImportError("render_mode='rgb_array' needs pip install 'clickgym[plots]'") from error
+    import_extra("PIL", "plots", "render_mode='rgb_array' needs")
+    from PIL import Image, ImageDraw
+
     height = HEAD + ROW * slots + 12
     height += height % 2  # video encoders want even sizes
     image = Image.new("RGB", (WIDTH, height), "white")

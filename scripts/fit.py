@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from clickgym import clickmodels, data, evaluation, studies
+from clickgym.common.runtime import import_extra
 from clickgym.common.storage import write_whole
 from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
 from clickgym.scripts._options import option, parse
@@ -83,13 +84,9 @@ def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None
 
 def draw(judged: studies.Judged, test: data.ClickLog, path: Path) -> None:
     """Draw the perplexity of every model by rank."""
-    try:
-        import matplotlib
+    import_extra("matplotlib", "plots", "the picture needs").use("Agg")
+    import matplotlib.pyplot as plt
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("the picture needs pip install 'clickgym[plots]'") from error
     figure = plt.figure(figsize=(8, 4.5), layout="constrained")
     axis = figure.subplots()
     colours = plt.get_cmap("tab10")

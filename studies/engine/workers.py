@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import joblib
 
 from ...common.progress import progress, quiet
+from ...common.runtime import import_extra
 
 Result = TypeVar("Result")
 
@@ -60,9 +61,6 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Any]:
     if not scheduler:
         yield joblib.Parallel(n_jobs=jobs, **options)
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError("--scheduler needs pip install 'clickgym[cluster]'") from error
-    with Client(scheduler, timeout=_CONNECT), joblib.parallel_config("dask"):
+    distributed = import_extra("distributed", "cluster", "--scheduler needs")
+    with distributed.Client(scheduler, timeout=_CONNECT), joblib.parallel_config("dask"):
         yield joblib.Parallel(n_jobs=-1, **options)
