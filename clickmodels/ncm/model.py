@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
 from ..base import PREFIX_SLOTS, ClickModel, NotExact, zero_after_impossible
 from ..registry import register
@@ -16,9 +17,8 @@ from .rough_score import SoftClicks
 from .tree import PrefixTree
 
 _CHUNK = 4096  # pages at a time
-_DROP, _WHOLE_SLOTS = 1e-3, 8  # prefixes left out of searches, and where all are taken
-
-Floats = NDArray[np.float64]
+_DROP = 1e-3  # searches leave out less likely prefixes of pages with more than so many slots:
+_WHOLE_SLOTS = 8
 
 
 @register("NCM")
@@ -53,13 +53,13 @@ class NCM(ClickModel):
     ) -> None:
         # Embeddings are the bulk and stay narrow; everything is computed in double precision, so
         # that a prefix has the same probability however it is reached.
-        self.query_embedding = _frozen(query_embedding, "query_embedding", 2, np.float32)
-        self.document_embedding = _frozen(document_embedding, "document_embedding", 3, np.float32)
-        self.input_weights = _frozen(input_weights, "input_weights", 2)
-        self.hidden_weights = _frozen(hidden_weights, "hidden_weights", 2)
-        self.input_bias = _frozen(input_bias, "input_bias", 1)
-        self.hidden_bias = _frozen(hidden_bias, "hidden_bias", 1)
-        self.output_weights = _frozen(output_weights, "output_weights", 1)
+        self.query_embedding = _copy(query_embedding, "query_embedding", 2, np.float32)
+        self.document_embedding = _copy(document_embedding, "document_embedding", 3, np.float32)
+        self.input_weights = _copy(input_weights, "input_weights", 2)
+        self.hidden_weights = _copy(hidden_weights, "hidden_weights", 2)
+        self.input_bias = _copy(input_bias, "input_bias", 1)
+        self.hidden_bias = _copy(hidden_bias, "hidden_bias", 1)
+        self.output_weights = _copy(output_weights, "output_weights", 1)
         self.output_bias = float(checks.finite(output_bias, "output_bias", 0))
         width, hidden = self.query_embedding.shape[1], len(self.output_weights)
         n_queries, n_docs, _ = self.document_embedding.shape
@@ -74,7 +74,7 @@ class NCM(ClickModel):
         for name, shape in wanted.items():
             checks.same_shape(getattr(self, name), shape, name, "this network")
         self._hidden = hidden
-        self._relevance: NDArray[np.float64] | None = None
+        self._relevance: Floats | None = None
         self._scores: tuple[PrefixTree, PrefixTree] | None = None
         self._soft: SoftClicks | None = None
 
@@ -110,25 +110,22 @@ class NCM(ClickModel):
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return P(click) in the first slot, (Q, N)."""
         if self._relevance is None:
             n_queries, n_docs = self.shape
             pairs = np.arange(n_queries * n_docs)
+            parts = np.array_split(pairs, max(len(pairs) // (16 * _CHUNK), 1))
+            pages = [(part // n_docs, (part % n_docs)[:, None]) for part in parts]
             probs = [
-                self._first(part // n_docs, part % n_docs)
-                for part in np.array_split(pairs, max(len(pairs) // (16 * _CHUNK), 1))
+                self._conditionals(query, ranking, np.zeros(ranking.shape, dtype=bool))
+                for query, ranking in pages
             ]
             self._relevance = np.concatenate(probs).reshape(n_queries, n_docs)
             self._relevance.flags.writeable = False
         return self._relevance
 
-    def _first(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> NDArray[np.float64]:
-        state = np.zeros((len(query), self._hidden))
-        inputs = self.inputs(query, document)
-        return self._probs(self._next(state, inputs, np.zeros(len(query), dtype=bool)))
-
-    def inputs(self, query: NDArray[np.int64], document: NDArray[np.int64]) -> Floats:
+    def inputs(self, query: Integers, document: Integers) -> Floats:
         """Return what query and document add to the gates, (n, 3 H)."""
         both = np.concatenate(
             [self.query_embedding[query], self.document_embedding[query, document]], axis=1
@@ -136,7 +133,7 @@ class NCM(ClickModel):
         result: Floats = both @ self.input_weights[:, :-1].T + self.input_bias
         return result
 
-    def _next(self, state: Floats, inputs: Floats, clicked: NDArray[np.bool_]) -> Floats:
+    def _next(self, state: Floats, inputs: Floats, clicked: Booleans) -> Floats:
         """Return the states (n, H) after a rank, given the click on the rank before (n,)."""
         hidden = self._hidden
         ahead = inputs + clicked[:, None] * self.input_weights[:, -1]
@@ -147,12 +144,12 @@ class NCM(ClickModel):
         result: Floats = candidate + update * (state - candidate)
         return result
 
-    def _probs(self, state: Floats) -> NDArray[np.float64]:
+    def _probs(self, state: Floats) -> Floats:
         return expit(state @ self.output_weights + self.output_bias)
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return P(C_k = 1 | c_<k), (n, K)."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         probs = np.empty(ranking.shape)
@@ -161,9 +158,7 @@ class NCM(ClickModel):
             probs[part] = self._conditionals(query[part], ranking[part], clicks[part])
         return zero_after_impossible(probs, clicks)
 
-    def _conditionals(
-        self, query: NDArray[np.int64], ranking: NDArray[np.int64], clicks: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _conditionals(self, query: Integers, ranking: Integers, clicks: Booleans) -> Floats:
         state = np.zeros((len(query), self._hidden))
         before = np.zeros(len(query), dtype=bool)
         probs = np.empty(ranking.shape)
@@ -173,26 +168,24 @@ class NCM(ClickModel):
             before = clicks[:, slot]
         return np.where(ranking >= 0, probs, 0.0)
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
-        """Return P(C_k = 1), (n, K), by the tree of click prefixes: 2^K - 1 GRU steps a page."""
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(C_k = 1), (n, K), by the tree of click prefixes: 2^K - 1 GRU steps per page."""
         query, ranking = self.checked_pages(query, ranking)
         slots = ranking.shape[1]
         if slots > PREFIX_SLOTS:
             raise NotExact(f"NCM enumerates click prefixes up to {PREFIX_SLOTS} slots, not {slots}")
         return PrefixTree(self).click_probs(query, ranking)[0]
 
-    def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return the expected number of clicks of each page, (n,), in double precision."""
         return self.click_probs(query, ranking).sum(axis=1)
 
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return nearly the expected clicks of pages laid out slot by slot, (K, n), unchecked.
 
-        For searching: with more than eight slots in single precision and without the prefixes
-        less likely than 1e-3, which is off by less than 0.01 clicks on the worlds tried
-        (``PrefixTree`` bounds it for every page). ``expected_clicks`` is exact.
+        For searches: with more than eight slots it works in single precision and leaves out
+        prefixes less likely than 1e-3, which is off by less than 0.01 clicks on the worlds tried
+        (``PrefixTree`` bounds the error of each page). ``expected_clicks`` is exact.
         """
         if len(columns) > PREFIX_SLOTS:
             raise NotExact(f"NCM enumerates click prefixes up to {PREFIX_SLOTS} slots")
@@ -206,18 +199,16 @@ class NCM(ClickModel):
         """False: a score is 2^K - 1 steps of the network."""
         return False
 
-    def rough_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return approximate scores of pages (K, n): K steps of the network each."""
+    def rough_columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return approximate scores of pages (K, n), by K steps of the network each."""
         if self._soft is None:
             self._soft = SoftClicks(self)
         return self._soft.scores(query, columns)
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """Draw clicks, (K, n): one GRU step a slot."""
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
+        """Draw clicks, (K, n): one GRU step per slot."""
         state = np.zeros((len(query), self._hidden))
         clicks = np.zeros(columns.shape, dtype=bool)
         before = np.zeros(len(query), dtype=bool)
@@ -228,7 +219,7 @@ class NCM(ClickModel):
         return clicks
 
 
-def _frozen(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[Any]:
+def _copy(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[Any]:
     """Return a read-only copy of a finite array."""
     array = checks.finite(value, name, ndim, dtype).copy()
     array.flags.writeable = False

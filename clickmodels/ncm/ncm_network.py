@@ -12,7 +12,7 @@ from torch.nn import functional
 from ..networks.embeddings import PairEncoder
 from ..networks.network import Network, click_loss
 from ..networks.numpy import gradients_of, layers
-from ..networks.numpy.pages import Batch
+from ..networks.numpy.batches import Batch
 from ..networks.numpy.parameters import Floats, Parameters
 from ..networks.numpy.recurrent import Chains, Recurrent
 from ..registry import network_of, registered_class

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..cascade_networks import DBNNetwork
+from .batches import Batch
 from .layers import PairScores, complement, log_sigmoid
 from .numpy_trainer import gradients_of
-from .pages import Batch
 from .parameters import Floats, Parameters
 
 _CERTAIN = np.float32(1e-7)

@@ -11,9 +11,9 @@ import numpy as np
 from ...tablefit.cells import Cells, latest_cells, prefix_cells, rank_cells
 from ..network import ExaminedNetwork, Network, PBMNetwork, UBMNetwork
 from ..prefix_networks import ARMNCNetwork, ARMNetwork, CACMMinusNetwork
+from .batches import Batch
 from .layers import Output, PairScores, click_gradient, click_loss, complement, log_sigmoid
 from .numpy_trainer import gradients_of
-from .pages import Batch
 from .parameters import Floats, Parameters
 from .recurrent import ClickTree, Recurrent
 

@@ -6,7 +6,7 @@ import numpy as np
 from torch import nn
 
 from ..embeddings import PairEncoder, PairLogits
-from .pages import Batch
+from .batches import Batch
 from .parameters import Floats, Parameters, Weights
 
 _CERTAIN = np.float32(-1e-7)

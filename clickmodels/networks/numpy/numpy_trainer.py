@@ -10,7 +10,7 @@ from ....data import ClickLog
 from ...tablefit.cells import Cells, rank_cells
 from ..embeddings import PairEncoder
 from ..network import Network
-from .pages import Batch, Pages
+from .batches import Batch, Pages
 from .parameters import Floats, Parameters
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ class ClickTree:
         self.levels = [slice(*pair) for pair in pairwise(starts)]
         self.clicked = cells % 2 == 0  # whether the prefix ends with a click
         self._parents = np.searchsorted(cells, (cells - 1) // 2)
-        self._children = np.searchsorted(self._parents[1:], np.arange(starts[-2])) + 1
+        self._first_children = np.searchsorted(self._parents[1:], np.arange(starts[-2])) + 1
 
     def before(self, states: Floats, level: int) -> Floats:
         """Return the states of the prefixes one shorter."""
@@ -62,7 +62,7 @@ class ClickTree:
     def hand_back(self, gradient: Floats, level: int, carried: Floats) -> None:
         """Add to the prefixes one shorter."""
         parents = self.levels[level - 1]
-        children = self._children[parents] - self.levels[level].start
+        children = self._first_children[parents] - self.levels[level].start
         gradient[parents] += np.add.reduceat(carried, children, axis=0)
 
 
