@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
+from markupsafe import escape
 from protocol_rows import LOGGINGS, MODELS, USERS, protocol_rows
 
 from clickgym.studies.engine.rows import seeds_said, where
@@ -243,7 +244,7 @@ def test_the_report_is_a_folder_of_whole_files(page):
 def test_the_page_escapes_names_and_settings(page):
     text = page.read_text()
     assert text.count("<script>") == 1
-    assert html.escape(CANDIDATE) in text
+    assert escape(CANDIDATE) in text
 
 
 def test_the_page_asks_for_nothing_from_elsewhere(page):

@@ -8,9 +8,15 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..statistics import BOLD
+from .rendering import render
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+# A claim with its verdict, and below it a line for each finding: "" and its verdict, test, numbers.
+LedgerLine = tuple[str, str, str, str]
+LEDGER_HEADINGS = ("claim", "verdict", "tested", "numbers")
 
 
 class Shown(NamedTuple):
@@ -32,7 +38,12 @@ class Shown(NamedTuple):
     @property
     def marked(self) -> str:
         """The text with "=" and "†" before it."""
-        return ("" if self.mark == BOLD else self.mark) + self.text
+        return ("" if self.bold else self.mark) + self.text
+
+    @property
+    def bold(self) -> bool:
+        """Whether it is shown in bold."""
+        return self.mark == BOLD
 
 
 def markdown(
@@ -43,26 +54,31 @@ def markdown(
     names: str = "model",
 ) -> str:
     """Return a Markdown table of ``rows`` by name, between its title and its legend."""
-    lines = [[names, *map(escaped, headings)], ["---", *("---:" for _ in headings)]]
+    lines = [[names, *map(escape_markdown, headings)], ["---", *("---:" for _ in headings)]]
     for name, row in rows.items():
-        texts = [f"**{shown.text}**" if shown.mark == BOLD else shown.marked for shown in row]
-        lines.append([escaped(name), *texts])
-    table = _piped(lines)
-    parts = [f"**{escaped(title)}**" if title else "", table, escaped(legend)]
+        texts = [f"**{shown.text}**" if shown.bold else shown.marked for shown in row]
+        lines.append([escape_markdown(name), *texts])
+    table = _join_cells(lines)
+    parts = [f"**{escape_markdown(title)}**" if title else "", table, escape_markdown(legend)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def markdown_lines(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table of plain texts."""
-    rows = [[escaped(text) for text in line] for line in (headings, *lines)]
-    return _piped([rows[0], ["---"] * len(headings), *rows[1:]])
+    rows = [[escape_markdown(text) for text in line] for line in (headings, *lines)]
+    return _join_cells([rows[0], ["---"] * len(headings), *rows[1:]])
 
 
-def _piped(lines: Sequence[Sequence[str]]) -> str:
+def ledger_markdown(lines: Sequence[LedgerLine], rules: str) -> str:
+    """Return a ledger of claims as a Markdown table, with the rules of its tests."""
+    return markdown_lines(LEDGER_HEADINGS, lines) + f"\n\n{rules}\n"
+
+
+def _join_cells(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return ``text`` so that it stays in one cell of a Markdown table and is no markup."""
     flat = " ".join(escape(text, quote=False).split())
     return "".join("\\" + char if char in "\\`*_[]|" else char for char in flat)
@@ -86,7 +102,7 @@ def rich_table(
     for heading in headings:
         table.add_column(Text(heading), justify="right")
     for name, row in rows.items():
-        texts = [Text(shown.marked, "bold" if shown.mark == BOLD else "") for shown in row]
+        texts = [Text(shown.marked, "bold" if shown.bold else "") for shown in row]
         table.add_row(Text(name), *texts)
     return table
 
@@ -99,29 +115,10 @@ def html_table(
     Headings are buttons, and cells that stand for a number have it as ``data-value``, so that a
     page's script can sort by them; without a script the table is just a table.
     """
-    head = "".join(
-        f'<th scope="col"><button type="button">{escape(heading)}</button></th>'
-        for heading in headings
-    )
     numeric = [any(cell.value is not None for cell in column) for column in zip(*rows, strict=True)]
-    body = "\n".join(f"<tr>{''.join(map(_cell, row, numeric))}</tr>" for row in rows)
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
-    after = f'<p class="legend">{escape(legend)}</p>' if legend else ""
-    return (
-        f'<div class="scroll"><table class="sortable">{caption}<thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>{after}\n"
+    return render(
+        "table.html", headings=headings, rows=rows, numeric=numeric, title=title, legend=legend
     )
-
-
-def _cell(shown: Shown, numeric: bool) -> str:
-    """Return a cell; ``numeric`` says whether its column is one of numbers."""
-    text = escape(shown.marked)
-    text = f"<strong>{text}</strong>" if shown.mark == BOLD else text
-    attributes = ' class="number"' if numeric else ""
-    if shown.value is not None:
-        number = str(float(shown.value)).replace("inf", "Infinity")  # as JavaScript reads it
-        attributes += f' data-value="{number}"'
-    return f"<td{attributes}>{text}</td>"
 
 
 @dataclass
@@ -143,6 +140,11 @@ class PlainTable:
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
         return markdown(self.headings, self.rows, self.title, self.legend, self.names)
+
+    def to_html(self) -> str:
+        """Return the table and its legend as HTML."""
+        rows = [[Shown(name), *cells] for name, cells in self.rows.items()]
+        return html_table([self.names, *self.headings], rows, self.title, self.legend)
 
     def __rich__(self) -> Table:
         """Return the table for a terminal."""

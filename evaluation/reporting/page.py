@@ -7,66 +7,51 @@ policy allows its own script alone. Every text is escaped.
 from __future__ import annotations
 
 import base64
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from html import escape
-from importlib.resources import files
-from pathlib import Path
-from string import Template
 from typing import Any
 
-from ...common.storage import write_whole
-from .formats import Shown, html_table
+from markupsafe import Markup
+
+from ...common.storage import write_text
+from .formats import LedgerLine, PlainTable, Shown, html_table
+from .rendering import render
 from .tables import ResultTable
+
+__all__ = [
+    "figure_section", "ledger_section", "report_page", "settings_section", "tables_section",
+    "write_text",
+]  # fmt: skip
 
 
 def report_page(title: str, summary: str, sections: Mapping[str, str]) -> str:
     """Return the page: sections of HTML under their plain-text headings, with links to them."""
-    template = files(__package__).joinpath("report.html").read_text(encoding="utf-8")
-    found = re.search(r"<script>(.*?)</script>", template, re.DOTALL)
-    assert found is not None
-    digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
-    parts = list(enumerate(sections.items()))
-    return Template(template).substitute(
-        title=escape(title),
-        summary=escape(summary),
-        hash=f"sha256-{digest}",
-        links=" ".join(f'<a href="#s{number}">{escape(name)}</a>' for number, (name, _) in parts),
-        body="\n".join(
-            f'<section id="s{number}"><h2>{escape(name)}</h2>\n{content}</section>'
-            for number, (name, content) in parts
-        ),
-    )
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, atomically."""
-    with write_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    parts = {name: Markup(content) for name, content in sections.items()}
+    return render("report.html", title=title, summary=summary, sections=parts)
 
 
 def settings_section(settings: Mapping[str, Any]) -> str:
-    """Return a table of the settings."""
-    rows = [[Shown(name), Shown(_plain(value))] for name, value in settings.items()]
+    """Return a table of the settings; lists are shown without Python's brackets."""
+    texts = {
+        name: ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        for name, value in settings.items()
+    }
+    rows = [[Shown(name), Shown(text)] for name, text in texts.items()]
     return html_table(["setting", "value"], rows)
 
 
 def figure_section(png: bytes, caption: str) -> str:
     """Return a figure with its picture inside."""
-    data = base64.b64encode(png).decode()
-    text = escape(caption)
-    return (
-        f'<figure><img alt="{text}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{text}</figcaption></figure>\n"
-    )
+    return render("figure.html", caption=caption, data=base64.b64encode(png).decode())
 
 
-def tables_section(tables: Sequence[ResultTable]) -> str:
+def tables_section(tables: Sequence[ResultTable | PlainTable]) -> str:
     """Return tables one below the other."""
     return "\n".join(table.to_html() for table in tables)
 
 
-def _plain(value: Any) -> str:
-    """Return a setting as text; lists without Python's brackets."""
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+def ledger_section(lines: Sequence[LedgerLine], rules: str) -> str:
+    """Return a ledger of claims, each above its findings, with the rules of the tests.
+
+    ``lines`` are those of ``formats.ledger_markdown``.
+    """
+    return render("ledger.html", lines=lines, rules=rules)
