@@ -11,7 +11,7 @@ import gymnasium as gym
 from ..clickmodels import ClickModel
 from ..data import World
 from ..envs import RankingEnv, RankingVectorEnv
-from ..envs.settings import Settings
+from ..envs.settings import EnvironmentSettings
 
 _HARMLESS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit")
 
@@ -50,7 +50,7 @@ class Task:
         return cls.from_settings(inner.settings)
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Task:
+    def from_settings(cls, settings: EnvironmentSettings) -> Task:
         """Return the task of an environment with these settings."""
         own = settings.world, settings.model, settings.slots
         return cls(*own, settings.reward, settings.learned)
@@ -60,7 +60,7 @@ class Task:
         source = {"click_model" if self.learned else "user": self.model}
         return RankingVectorEnv(
             num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
-            observation=observation, **source,  # type: ignore[arg-type]
+            observation=observation, **source,
         )  # fmt: skip
 
 

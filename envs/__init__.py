@@ -1,7 +1,7 @@
 """Gymnasium environments: a world and a click model, single or in batches."""
 
 from .ranking import RankingEnv
-from .recording import collect
+from .recording import RecordClicks, RecordVectorClicks, collect, record
 from .registration import environment_ids, register_environments
 from .spaces import Rankings
 from .vector import RankingVectorEnv
@@ -9,5 +9,6 @@ from .vector import RankingVectorEnv
 register_environments()
 
 __all__ = [
-    "RankingEnv", "RankingVectorEnv", "Rankings", "collect", "environment_ids",
+    "RankingEnv", "RankingVectorEnv", "Rankings", "RecordClicks", "RecordVectorClicks", "collect",
+    "environment_ids", "record",
 ]  # fmt: skip

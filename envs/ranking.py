@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clickmodels import ClickModel
 from ..common.random import Uniforms
 from ..common.typing import Booleans
-from ..data import World
 from .rendering import page_image, page_text
-from .settings import Settings
-from .validity import next_unused, repaired, wrong_slots
+from .settings import RENDER_MODES, EnvironmentSettings
+from .validity import next_unused, repair, wrong_slots
 
 
 class RankingEnv(gym.Env[Any, Any]):
@@ -49,18 +46,18 @@ class RankingEnv(gym.Env[Any, Any]):
 
     ## Info
     ``query``, ``ranking`` (K,) with -1 for empty slots, ``clicks`` (K,), ``repaired`` (whether the
-    action had to be changed); ``expected_clicks`` when ``expectations=True``.
+    action was changed); with ``expectations=True`` also ``expected_clicks``.
 
     ## Arguments
     user : the name of a true user, or a ``ClickModel`` that is one.
-    world : ``World``; default the embedded one with 30 candidates a query.
+    world : ``World``; default the embedded one with 30 candidates per query.
     click_model : for ``clickgym/Learned-v0``: a ``ClickModel`` or the path of a saved one.
     user_params : changes to a named user's parameters (see ``clickmodels.true_user``).
     slots : K.
     action, observation, reward : as above.
-    invalid : what a repeated document or one that is no candidate leads to: ``"raise"`` (default
-        for ``"ranking"``) or ``"repair"``, the next unused candidate in index order (default for
-        ``"slots"``).
+    invalid : what happens to a repeated document or one that is no candidate: ``"raise"`` (default
+        for ``"ranking"``) is an error, ``"repair"`` (default for ``"slots"``) shows the next unused
+        candidate in index order.
     expectations : adds the exact expected clicks to ``info``; they cost more than the page.
     render_mode : ``"ansi"`` or ``"rgb_array"``.
 
@@ -69,31 +66,13 @@ class RankingEnv(gym.Env[Any, Any]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": list(RENDER_MODES),
         "render_fps": 2,
     }
 
-    def __init__(
-        self,
-        user: str | ClickModel | None = None,
-        world: World | None = None,
-        click_model: ClickModel | str | os.PathLike[str] | None = None,
-        user_params: dict[str, Any] | None = None,
-        slots: int = 10,
-        action: str = "scores",
-        observation: str = "features",
-        reward: str = "clicks",
-        invalid: str | None = None,
-        expectations: bool = False,
-        render_mode: str | None = None,
-    ) -> None:
-        self.settings = Settings(
-            user, world, click_model, user_params, slots, action, observation, reward, invalid,
-            expectations,
-        )  # fmt: skip
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
-        self.render_mode = render_mode
+    def __init__(self, *arguments: Any, **by_name: Any) -> None:
+        self.settings = EnvironmentSettings(*arguments, **by_name)
+        self.render_mode = self.settings.render_mode
         self.world = self.settings.world
         self.model = self.settings.model
         self.slots = self.settings.slots
@@ -149,13 +128,7 @@ class RankingEnv(gym.Env[Any, Any]):
         self._clicks = self.model.sample_page(self._query, page, self._uniforms)
         self._done = True
         info = self._info()
-        if self.settings.reward == "clicks":
-            reward = float(sum(self._clicks))
-        elif "expected_clicks" in info and self.settings.reward == "expected_clicks":
-            reward = float(info["expected_clicks"])
-        else:
-            query, ranking = np.array([self._query]), np.array([page])
-            reward = float(self.settings.rewards(query, ranking, np.zeros(1))[0])
+        reward = self.settings.rewarding.reward(self._query, page, self._clicks)
         return self._observe(), reward, True, False, info
 
     def _order(self, action: Any) -> list[int]:
@@ -209,7 +182,7 @@ class RankingEnv(gym.Env[Any, Any]):
                     "or no candidate; invalid='repair' replaces it"
                 )
             return page[0, : length[0]].tolist()
-        page, changed = repaired(page, candidates, length)
+        page, changed = repair(page, candidates, length)
         self._repaired = bool(changed[0])
         return page[0, : length[0]].tolist()
 

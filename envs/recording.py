@@ -1,18 +1,28 @@
-"""Collecting a click log: a policy shows pages to a user."""
+"""Click logs: of a policy that shows pages to a user, and of the steps of any environment."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel
 from ..common import checks
 from ..common.progress import progress
 from ..common.random import AliasTable
-from ..common.typing import Integers
+from ..common.typing import Booleans, Floats, Integers
 from ..data import ClickLog, World
 from ..policies import Policy
+from .ranking import RankingEnv
+from .settings import EnvironmentSettings
+from .vector import RankingVectorEnv
 
 CHUNK = 4096  # rows at a time: what a core's cache holds
+_NO_PAGE = np.iinfo(np.int64).max
 
 
 def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -> ClickLog:
@@ -35,7 +45,7 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
     queries = AliasTable(world.query_probs)
     every = bool(world.candidates.all())
     query = np.empty(n, dtype=np.int32)
-    ranking = np.empty((n, policy.slots), dtype=np.int16 if world.n_docs < 2**15 else np.int32)
+    ranking = np.empty((n, policy.slots), dtype=narrow_type(world))
     clicks = np.empty((n, policy.slots), dtype=bool)
     log_propensity = np.empty(n) if policy.has_log_prob else None
     with progress(n, "collecting pages") as advance:
@@ -62,3 +72,196 @@ def _check_candidates(world: World, query: Integers, page: Integers) -> None:
             f"the policy shows document {page[row, slot]} of query {query[row]}, which is not a "
             "candidate of this world; make the policy from this world's candidates"
         )
+
+
+def narrow_type(world: World) -> type[np.signedinteger[Any]]:
+    """Return the type of the documents in a log's rankings."""
+    return np.int16 if world.n_docs < 2**15 else np.int32
+
+
+class PageRecorder:
+    """Pages in the order in which they were started.
+
+    In a batch of environments that fill pages slot by slot short pages end first. Whatever stops
+    at a number of pages that ended would then have too many of them; the pages that were started
+    first have every query as often as the world says.
+    """
+
+    def __init__(self, settings: EnvironmentSettings, num_envs: int = 1) -> None:
+        self.world = settings.world
+        self._started = 0
+        self._open = np.full(num_envs, _NO_PAGE)  # the page that each environment shows
+        self._ended: list[tuple[Integers, Integers, Integers, Booleans]] = []
+
+    @property
+    def complete(self) -> int:
+        """How many pages there are before the first that has not ended."""
+        return min(int(self._open.min()), self._started)
+
+    def start(self) -> None:
+        """Count a new page in each environment without one; the others begin theirs again."""
+        new = np.flatnonzero(self._open == _NO_PAGE)
+        self._open[new] = self._started + np.arange(len(new))
+        self._started += len(new)
+
+    def end(self, environments: Integers, info: dict[str, Any]) -> None:
+        """Keep the pages of these environments, rows of ``info``."""
+        page = self._open[environments]
+        query, ranking, clicks = (info[key][environments] for key in ("query", "ranking", "clicks"))
+        self._ended.append((page, query, ranking.astype(narrow_type(self.world)), clicks))
+        self._open[environments] = _NO_PAGE
+
+    def log(self, policy: Policy | None = None) -> ClickLog:
+        """Return the complete pages; with ``policy``, which showed them, its propensities."""
+        if self.complete == 0:
+            raise ValueError("no page has ended yet")
+        page, query, ranking, clicks = (
+            np.concatenate(parts) for parts in zip(*self._ended, strict=True)
+        )
+        order = np.argsort(page)
+        order = order[page[order] < self.complete]
+        query, ranking, clicks = query[order].astype(np.int32), ranking[order], clicks[order]
+        log_propensity = None
+        if policy is not None and policy.has_log_prob:
+            policy.check_world(self.world)
+            log_propensity = policy.log_prob(query, ranking)
+        return ClickLog(query, ranking, clicks, log_propensity, fingerprint=self.world.fingerprint)
+
+
+class RecordClicks(gym.Wrapper[Any, Any, Any, Any]):
+    """Records the pages of a ranking environment, whoever acts in it.
+
+    ``recorder.log(policy=None)`` returns them as a ``ClickLog``; a policy that showed them adds its
+    propensities. A page that ``reset`` cuts off while its slots are filled is left out.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.recorder = PageRecorder(find_settings(env))
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        """Start a page."""
+        self.recorder.start()
+        return self.env.reset(**options)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step, and keep the page if it ended."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if terminated:
+            row = {key: np.asarray(info[key])[None] for key in ("query", "ranking", "clicks")}
+            self.recorder.end(np.zeros(1, dtype=np.int64), row)
+        return observation, reward, terminated, truncated, info
+
+
+class RecordVectorClicks(VectorWrapper):
+    """Records the pages of a vectorised ranking environment, as :class:`RecordClicks` does."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        super().__init__(env)
+        self.recorder = PageRecorder(find_settings(env), self.num_envs)
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        """Start all pages."""
+        self.recorder.start()
+        return self.env.reset(**options)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step, and keep the pages that ended."""
+        returned = self.env.step(actions)
+        if "final_info" in returned[4]:
+            info = returned[4]
+            self.recorder.end(np.flatnonzero(info["_final_info"]), info["final_info"])
+            self.recorder.start()
+        return returned
+
+
+def record(
+    env: gym.Env[Any, Any] | VectorEnv[Any, Any, Any],
+    act: Policy | Callable[[Any, dict[str, Any]], Any],
+    pages: int,
+    seed: int = 0,
+) -> ClickLog:
+    """Show ``pages`` pages in an environment and return the log.
+
+    Parameters
+    ----------
+    env : environment
+        Of this package, single or vectorised, with any action and observation.
+    act : Policy or callable
+        A policy shows its rankings, whatever the environment's actions, and gives the log its
+        propensities. A function gets the observation and ``info`` and returns the action (of all
+        environments, for a batch); its log has no propensities.
+    pages : int
+    seed : int
+        Of the environment and of the policy's draws.
+
+    Notes
+    -----
+    The log of a policy has the distribution of ``collect(world, model, policy, pages, seed)``,
+    which needs no environment and is faster.
+    """
+    pages = checks.positive_integer(pages, "pages")
+    of_env, of_policy = np.random.SeedSequence(checks.positive_integer(seed, "seed", 0)).spawn(2)
+    policy = act if isinstance(act, Policy) else None
+    choose: Callable[[Any, dict[str, Any]], Any] = (
+        act if policy is None else PolicyActions(policy, env, np.random.default_rng(of_policy))  # type: ignore[assignment]
+    )
+    single = isinstance(env, gym.Env)
+    recording: Any = RecordClicks(env) if isinstance(env, gym.Env) else RecordVectorClicks(env)
+    observation, info = recording.reset(seed=int(of_env.generate_state(1)[0]))
+    with progress(pages, "recording pages") as advance:
+        while recording.recorder.complete < pages:
+            before = recording.recorder.complete
+            observation, _, done, _, info = recording.step(choose(observation, info))
+            if single and done:
+                observation, info = recording.reset()
+            advance(min(recording.recorder.complete, pages) - before)
+    return recording.recorder.log(policy)[:pages]
+
+
+class PolicyActions:
+    """Turns the rankings of a policy into actions of an environment."""
+
+    def __init__(self, policy: Policy, env: Any, rng: np.random.Generator) -> None:
+        self.settings = find_settings(env)
+        policy.check_world(self.settings.world)
+        if policy.slots != self.settings.slots:
+            raise ValueError(
+                f"the policy shows {policy.slots} slots, the environment {self.settings.slots}"
+            )
+        self.policy, self.rng, self.single = policy, rng, isinstance(env, gym.Env)
+        self._plan: Integers = np.zeros((0, policy.slots), dtype=np.int64)
+
+    def __call__(self, observation: Any, info: dict[str, Any]) -> Any:
+        """Return the action, or the actions of a batch, that the pages in ``info`` need next."""
+        query, page = np.atleast_1d(info["query"]), np.atleast_2d(info["ranking"])
+        filled = (page >= 0).sum(axis=1)
+        new = filled == 0
+        if new.all():
+            self._plan = self.policy.draw(query, self.rng)[0]
+        elif new.any():
+            self._plan[new] = self.policy.draw(query[new], self.rng)[0]
+        if self.settings.action == "scores":
+            actions: NDArray[Any] = scores_of(self._plan, self.settings.world.n_docs)
+        elif self.settings.action == "ranking":
+            actions = np.maximum(self._plan, 0)  # no slot beyond a short list is looked at
+        else:
+            actions = self._plan[np.arange(len(query)), filled]
+        return actions[0] if self.single else actions
+
+
+def scores_of(ranking: Integers, n_docs: int) -> NDArray[np.float32]:
+    """Return scores (n, N) within [-1, 1], without ties, that order documents as ``ranking``."""
+    n, slots = ranking.shape
+    place = np.tile(slots + np.arange(n_docs + 1), (n, 1))  # one more column, for empty slots
+    np.put_along_axis(place, ranking, np.arange(slots)[None], axis=1)
+    scores: Floats = 1.0 - 2.0 * place[:, :-1] / (slots + n_docs)
+    return scores.astype(np.float32)
+
+
+def find_settings(env: Any) -> EnvironmentSettings:
+    """Return the settings of a ranking environment, whatever wraps it."""
+    inner = env.unwrapped
+    if not isinstance(inner, (RankingEnv, RankingVectorEnv)):
+        raise ValueError(f"only environments of clickgym are recorded, not {type(inner).__name__}")
+    return inner.settings

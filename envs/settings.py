@@ -1,4 +1,4 @@
-"""What single and vectorised environments share: their arguments, checked once."""
+"""The arguments of single and vectorised environments: declared, documented and checked once."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, true_user
 from ..common import checks
 from ..common.random import AliasTable
-from ..common.typing import Floats, Integers
+from ..common.typing import Integers
 from ..data import World, embedded_world
-from ..evaluation.metrics.graded import discount, ideal_dcg
+from .rewards import REWARDS, check_exact
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
-REWARDS = ("clicks", "expected_clicks", "ndcg")
 INVALID = ("raise", "repair")
+RENDER_MODES = ("ansi", "rgb_array")
 
 _SHARED_USERS: WeakKeyDictionary[World, dict[Any, ClickModel]] = WeakKeyDictionary()
 
 
-class Settings:
+class EnvironmentSettings:
     """The checked arguments of an environment and what follows from them.
 
-    Parameters are those of :class:`RankingEnv`.
+    The arguments are explained in :class:`RankingEnv`.
     """
 
     def __init__(
         self,
-        user: str | ClickModel | None,
-        world: World | None,
-        click_model: ClickModel | str | os.PathLike[str] | None,
-        user_params: dict[str, Any] | None,
-        slots: int,
-        action: str,
-        observation: str,
-        reward: str,
-        invalid: str | None,
-        expectations: bool,
+        user: str | ClickModel | None = None,
+        world: World | None = None,
+        click_model: ClickModel | str | os.PathLike[str] | None = None,
+        user_params: dict[str, Any] | None = None,
+        slots: int = 10,
+        action: str = "scores",
+        observation: str = "features",
+        reward: str = "clicks",
+        invalid: str | None = None,
+        expectations: bool = False,
+        render_mode: str | None = None,
     ) -> None:
         if world is not None and not isinstance(world, World):
             raise ValueError(
@@ -53,15 +53,22 @@ class Settings:
         self.slots = checks.positive_integer(slots, "slots")
         self.action = checks.choice(action, ACTIONS, "action")
         self.observation = checks.choice(observation, OBSERVATIONS, "observation")
-        self.reward = checks.choice(reward, REWARDS, "reward")
+        self.reward = checks.choice(reward, tuple(REWARDS), "reward")
         default = "raise" if action == "ranking" else "repair"
         self.invalid = checks.choice(default if invalid is None else invalid, INVALID, "invalid")
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
+        self.render_mode = render_mode
         self.expectations = bool(expectations)
         self.learned = user is None
-        self.model = self._model(user, click_model, user_params)
-        self.model.require("generative")
-        self.model.check_world(self.world)
-        self._check_reward()
+        self.model = self._choose_model(user, click_model, user_params)
+        self._check_model()
+        if self.learned and REWARDS[reward].leaks_grades:
+            raise ValueError(
+                f"reward={reward!r} needs a true user: in a learned environment it would leak "
+                "grades"
+            )
+        self.rewarding = REWARDS[reward](self.world, self.model, self.slots)
         self.action_space = action_space(action, self.world, self.slots)
         self.observation_space: spaces.Space[Any] = observation_space(
             observation, action, self.world, self.slots
@@ -71,7 +78,7 @@ class Settings:
         self.all_candidates = bool(self.world.candidates[possible].all())
         self.lengths: Integers = np.minimum(self.slots, self.world.n_candidates)
 
-    def _model(
+    def _choose_model(
         self,
         user: str | ClickModel | None,
         click_model: ClickModel | str | os.PathLike[str] | None,
@@ -94,41 +101,21 @@ class Settings:
             )
         return model
 
-    def _check_reward(self) -> None:
+    def _check_model(self) -> None:
+        self.model.require("generative")
+        self.model.check_world(self.world)
         longest = self.model.max_slots
         if longest is not None and self.slots > longest:
             raise ValueError(f"slots is {self.slots}, but the click model knows {longest} ranks")
-        if self.reward == "ndcg":
-            if self.learned:
-                raise ValueError(
-                    "reward='ndcg' needs a true user: in a learned environment it would leak grades"
-                )
-            self.ideal = ideal_dcg(self.world, self.slots)
-            self.discount = discount(self.slots)
-        if self.reward == "expected_clicks" or self.expectations:
-            query = int(self.world.query_probs.argmax())
-            page = np.full((1, self.slots), -1)
-            page[0, 0] = self.world.candidates[query].argmax()
-            self.model.click_probs([query], page)  # raises NotExact now rather than mid-training
-
-    def rewards(
-        self, query: Integers, ranking: Integers, n_clicks: NDArray[Any]
-    ) -> Floats:
-        """Return the rewards (n,) of pages (n, K) with ``n_clicks`` (n,) clicks."""
-        if self.reward == "clicks":
-            return n_clicks.astype(np.float64)
-        if self.reward == "expected_clicks":
-            return self.model.expected_clicks(query, ranking)
-        gain = np.where(ranking >= 0, self.world.gain[query[:, None], ranking], 0.0)
-        ideal = self.ideal[query]
-        return (gain @ self.discount) / np.where(ideal > 0, ideal, 1.0)
+        if self.expectations:
+            check_exact(self.world, self.model, self.slots)
 
 
 def shared_user(name: str, world: World, slots: int, params: dict[str, Any]) -> ClickModel:
-    """Return ``true_user(name, world, **params)``, the same object for the same arguments."""
+    """Return ``true_user(name, world, slots, **params)``, the same object for equal arguments."""
     params = {"slots": slots, **params}
-    made = _SHARED_USERS.setdefault(world, {})
+    users = _SHARED_USERS.setdefault(world, {})
     key = (name, pickle.dumps(sorted(params.items())))  # repr() rounds arrays
-    if key not in made:
-        made[key] = true_user(name, world, **params)
-    return made[key]
+    if key not in users:
+        users[key] = true_user(name, world, **params)
+    return users[key]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import batch_space
 
 from ..common.typing import Integers
 from ..data.world import FEATURE_CLIP, World
@@ -46,6 +47,13 @@ def action_space(action: str, world: World, slots: int) -> spaces.Space[Any]:
     if action == "ranking":
         return Rankings(world.n_docs, slots)
     return spaces.Discrete(world.n_docs)
+
+
+def batch_actions(space: spaces.Space[Any], num_envs: int) -> spaces.Space[Any]:
+    """Return the action space of ``num_envs`` environments with actions in ``space``."""
+    if isinstance(space, Rankings):
+        return Rankings(space.n_docs, space.shape[0], num_envs)
+    return batch_space(space, num_envs)
 
 
 def observation_space(

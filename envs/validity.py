@@ -38,7 +38,7 @@ def next_unused(
     return np.where(free, distance, n_docs).argmin(axis=1)
 
 
-def repaired(
+def repair(
     ranking: Integers, candidates: Booleans, length: Integers
 ) -> tuple[Integers, Booleans]:
     """Return valid rankings (n, K), empty from ``length`` on, and which rows were changed (n,).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,77 +10,73 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ..clickmodels import ClickModel
 from ..common import checks
 from ..common.ordering import order_by_scores
 from ..common.typing import Booleans, Floats, Integers
-from ..data import World
 from .rendering import page_image, page_text
-from .settings import Settings
-from .spaces import Rankings
-from .validity import next_unused, repaired, wrong_slots
+from .settings import RENDER_MODES, EnvironmentSettings
+from .spaces import batch_actions
+from .validity import next_unused, repair, wrong_slots
 
 
 class RankingVectorEnv(VectorEnv[Any, Any, Any]):
     """``num_envs`` environments like :class:`RankingEnv`, stepped as one batch.
 
-    Arguments, spaces and rewards are those of :class:`RankingEnv`. All random numbers come from
-    one generator, seeded by ``reset(seed=...)``, so a batch equals single environments in
-    distribution, not number by number.
+    ## Observation
+    A batch of those of :class:`RankingEnv`.
 
-    Pages that end are followed by new ones in the same step (``AutoresetMode.SAME_STEP``):
-    observations belong to the new pages, and ``info`` has ``final_obs`` and ``final_info`` of the
-    ones that ended, with the masks ``_final_obs`` and ``_final_info``. ``final_obs`` is indexed by
-    environment (dicts with ``observation="both"``), and where pages last one step it is the very
-    array that the step before returned; no array that was returned is ever written to again.
+    ## Action
+    A batch of those of :class:`RankingEnv`. A step costs O(num_envs × N log N) to order scores and
+    O(num_envs × K) for the clicks.
 
-    A step costs O(num_envs × N log N) to order scores and O(num_envs × K) for the clicks.
+    ## Reward
+    ``(num_envs,)``, each as in :class:`RankingEnv`.
+
+    ## Start
+    Queries drawn from the world's ``query_probs``; ``reset(options={"query": (num_envs,)})``
+    chooses them. All random numbers come from one generator, seeded by ``reset(seed=...)``, so a
+    batch equals single environments in distribution, not number by number.
+
+    ## End
+    Each page terminates as in :class:`RankingEnv`, and a new one follows in the same step
+    (``AutoresetMode.SAME_STEP``): observations belong to the new pages.
+
+    ## Info
+    As in :class:`RankingEnv`, for the new pages, each entry with its mask; for the pages that ended
+    ``final_obs`` and ``final_info``, with the masks ``_final_obs`` and ``_final_info``.
+    ``final_obs`` is indexed by environment (dicts with ``observation="both"``), and where pages
+    last one step it is the very array that the step before returned; no array that was returned is
+    ever written to again.
+
+    ## Arguments
+    num_envs : the number of environments.
+    Then those of :class:`RankingEnv`.
+
+    ## Version history
+    v0: the first.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": list(RENDER_MODES),
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        user: str | ClickModel | None = None,
-        world: World | None = None,
-        click_model: ClickModel | str | os.PathLike[str] | None = None,
-        user_params: dict[str, Any] | None = None,
-        slots: int = 10,
-        action: str = "scores",
-        observation: str = "features",
-        reward: str = "clicks",
-        invalid: str | None = None,
-        expectations: bool = False,
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, num_envs: int = 1, *arguments: Any, **by_name: Any) -> None:
         self.num_envs = checks.positive_integer(num_envs, "num_envs")
-        self.settings = Settings(
-            user, world, click_model, user_params, slots, action, observation, reward, invalid,
-            expectations,
-        )  # fmt: skip
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
-        self.render_mode = render_mode
+        self.settings = EnvironmentSettings(*arguments, **by_name)
+        self.render_mode = self.settings.render_mode
         self.world = self.settings.world
         self.model = self.settings.model
         self.slots = self.settings.slots
         self.single_action_space = self.settings.action_space
         self.single_observation_space = self.settings.observation_space
-        self.action_space = (
-            Rankings(self.world.n_docs, self.slots, self.num_envs)
-            if action == "ranking"
-            else batch_space(self.single_action_space, self.num_envs)
-        )
+        self.action_space = batch_actions(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._everyone = _frozen(np.ones(self.num_envs, dtype=bool))
+        self._everyone = freeze(np.ones(self.num_envs, dtype=bool))
         shape = (self.num_envs, self.slots)
-        self._no_page = _frozen(np.full(shape, -1, dtype=np.int64))
-        self._no_clicks = _frozen(np.zeros(shape, dtype=bool))
+        self._no_page = freeze(np.full(shape, -1, dtype=np.int64))
+        self._no_clicks = freeze(np.zeros(shape, dtype=bool))
         self._started = False
 
     def reset(
@@ -124,7 +119,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation, self._info(self._query, self._page, self._no_clicks)
 
     def _start(self, query: Integers) -> None:
-        self._query = _frozen(query)  # info hands it out
+        self._query = freeze(query)  # info hands it out
         self._page: Integers = self._no_page
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
@@ -160,7 +155,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         clicks = self.model.sample_columns(query, columns, self.np_random)
         narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
         n_clicks = clicks.view(np.uint8).sum(axis=0, dtype=narrow)
-        return clicks.T, self.settings.rewards(query, page, n_clicks)
+        return clicks.T, self.settings.rewarding.rewards(query, page, n_clicks)
 
     def _order(self, actions: Any) -> Integers:
         scores = np.asarray(actions)
@@ -201,7 +196,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
                     "page already or no candidate; invalid='repair' replaces it"
                 )
             return np.where(np.arange(self.slots) < length[:, None], page, -1)
-        page, self._repaired = repaired(page, candidates, length)
+        page, self._repaired = repair(page, candidates, length)
         return page
 
     def _step_slots(
@@ -234,7 +229,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         if done.any():
             query = self._query.copy()
             query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
-            self._query = _frozen(query)
+            self._query = freeze(query)
             self._page = np.where(done[:, None], -1, page)
             self._filled = np.where(done, 0, self._filled)
             self._repaired = self._repaired & ~done
@@ -310,7 +305,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
     def _finals(
         self, observation: Any, info: dict[str, Any], done: Booleans
     ) -> dict[str, Any]:
-        final = _as_objects(observation) if isinstance(observation, dict) else observation
+        final = split_rows(observation) if isinstance(observation, dict) else observation
         return {
             "final_obs": final, "_final_obs": done, "final_info": info, "_final_info": done,
         }  # fmt: skip
@@ -327,7 +322,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         )
 
 
-def _as_objects(batch: dict[str, NDArray[Any]]) -> NDArray[Any]:
+def split_rows(batch: dict[str, NDArray[Any]]) -> NDArray[Any]:
     """Return a batch of dict observations as an array of dicts, as Gymnasium's wrappers want it."""
     keys = list(batch)
     rows = np.empty(len(batch[keys[0]]), dtype=object)
@@ -335,6 +330,7 @@ def _as_objects(batch: dict[str, NDArray[Any]]) -> NDArray[Any]:
     return rows
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def freeze(array: NDArray[Any]) -> NDArray[Any]:
+    """Return ``array``, which can no longer be written to."""
     array.flags.writeable = False
     return array

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.typing import Floats, Integers
 from ...envs import RankingVectorEnv
-from ...envs.validity import repaired
+from ...envs.validity import repair
 from ...policies import Policy, Ranker
 from ..task import Task
 from .slot_policy import SlotPolicy
@@ -107,7 +107,7 @@ def _rankings(model: Any, task: Task) -> Integers:
         masks = {"action_masks": env.action_masks()} if masked else {}
         page = _predict(model, seen, **masks).astype(np.int64)
         length = env.settings.lengths[query]
-        rankings[query] = repaired(page, world.candidates[query], length)[0]
+        rankings[query] = repair(page, world.candidates[query], length)[0]
     return rankings
 
 
