@@ -22,8 +22,6 @@ _SCREENED_MOVES = 8  # the same where a rough score chooses them
 _OTHER_MOVES = 24  # and random others, where that score is the default one
 _MOST_ROUNDS = 200
 
-Rows = Integers
-
 
 class Search:
     """The best rankings found so far for all queries that are asked.
@@ -35,7 +33,9 @@ class Search:
         self.model, self.world = model, world
         self.rng = np.random.default_rng(seed)
         self.slots = start.shape[1]
-        self.queries: Rows = np.flatnonzero((world.query_probs > 0) & world.candidates.any(axis=1))
+        self.queries: Integers = np.flatnonzero(
+            (world.query_probs > 0) & world.candidates.any(axis=1)
+        )
         self.longest = int(world.n_candidates[self.queries].max(initial=0))
         self.expensive = not model.cheap_scores
         self.budget = _EXPENSIVE_BUDGET if self.expensive else _BUDGET
@@ -49,7 +49,7 @@ class Search:
         orders = math.perm(self.longest, min(self.longest, self.slots))
         return orders <= self.budget and orders * len(self.queries) <= _TOTAL * self.budget
 
-    def score(self, query: Rows, ranking: Integers, exact: bool = False) -> Floats:
+    def score(self, query: Integers, ranking: Integers, exact: bool = False) -> Floats:
         """Return the expected clicks of pages (n, K), in chunks; expensive ones may be rounded."""
         self.scored += len(query)
         if exact and self.expensive:
@@ -68,7 +68,7 @@ class Search:
             self.rankings[self.queries[misled]] = self._start[self.queries[misled]]
             self.values = np.maximum(self.values, before)
 
-    def _keep_best(self, place: Rows, ranking: Integers, value: Floats) -> Rows:
+    def _keep_best(self, place: Integers, ranking: Integers, value: Floats) -> Integers:
         """Keep the best ranking offered to each query; return the places that improved.
 
         ``place`` (n,) indexes ``queries``; several rows may offer to the same one.
@@ -79,6 +79,11 @@ class Search:
         self.rankings[self.queries[place[better]]] = ranking[better]
         self.values[place[better]] = value[better]
         return place[better]
+
+    def _offer(self, place: int, pages: Integers, exact: bool = False) -> None:
+        """Score pages (n, K) of one query and keep the best."""
+        values = self.score(np.full(len(pages), self.queries[place]), pages, exact)
+        self._keep_best(np.full(len(pages), place), pages, values)
 
     def enumerate(self) -> None:
         """Score every ordered choice of every query."""
@@ -91,8 +96,7 @@ class Search:
                 while chosen := list(itertools.islice(orders, 16 * _CHUNK)):
                     pages = np.full((len(chosen), self.slots), -1)
                     pages[:, :size] = documents[np.array(chosen)]
-                    values = self.score(np.full(len(pages), query), pages, exact=True)
-                    self._keep_best(np.full(len(pages), place), pages, values)
+                    self._offer(place, pages, exact=True)
                 advance(1)
 
     def sample_orders(self, relevance: Floats, documents: int, orders: int) -> None:
@@ -106,23 +110,22 @@ class Search:
                 keys = self.rng.random((orders, len(best)))
                 pages = np.full((orders, self.slots), -1)
                 pages[:, :size] = best[np.argsort(keys, axis=1)[:, :size]]
-                values = self.score(np.full(orders, query), pages)
-                self._keep_best(np.full(orders, place), pages, values)
+                self._offer(place, pages)
                 advance(1)
 
     def climb(self, restarts: int | None) -> None:
-        """Improve by swaps, insertions and exchanges until nothing helps; disturb and repeat."""
+        """Improve by swaps, insertions and exchanges until nothing helps; shuffle and repeat."""
         number = restarts if restarts is not None else (0 if self.expensive else 4)
-        self._climb(np.arange(len(self.queries)))
+        self._climb_once()
         for _ in range(number):
             best_rankings, best_values = self.rankings.copy(), self.values.copy()
-            self._disturb()
-            self._climb(np.arange(len(self.queries)))
+            self._shuffle()
+            self._climb_once()
             worse = self.values < best_values
             self.rankings[self.queries[worse]] = best_rankings[self.queries[worse]]
             self.values[worse] = best_values[worse]
 
-    def _disturb(self) -> None:
+    def _shuffle(self) -> None:
         """Put the documents of every page into a random order."""
         pages = self.rankings[self.queries]
         keys = np.where(pages >= 0, self.rng.random(pages.shape), 2.0)
@@ -130,8 +133,9 @@ class Search:
         self.rankings[self.queries] = pages
         self.values = self.score(self.queries, pages)
 
-    def _climb(self, active: Rows) -> None:
-        """Take the best of all moves of each active query, until none improves."""
+    def _climb_once(self) -> None:
+        """Take the best move of each query that still improves, until none does."""
+        active = np.arange(len(self.queries))
         for _ in range(_MOST_ROUNDS):
             if not len(active):
                 return
@@ -143,7 +147,7 @@ class Search:
         unused = max(self.world.n_docs - self.slots, 0)
         return max(self.slots * (3 * (self.slots - 1) // 2 + unused), 1)
 
-    def _round(self, places: Rows) -> Rows:
+    def _round(self, places: Integers) -> Integers:
         pages = self.rankings[self.queries[places]]
         offers = [*_reorderings(pages), *self._exchanges(places, pages)]
         place = np.concatenate([places[rows] for rows, _ in offers])
@@ -154,7 +158,7 @@ class Search:
         values = self.score(self.queries[place], ranking)
         return self._keep_best(place, ranking, values)
 
-    def _worth_scoring(self, place: Rows, ranking: Integers) -> Rows:
+    def _worth_scoring(self, place: Integers, ranking: Integers) -> Integers:
         """Return the few rows of each place with the best rough scores, and some others."""
         rough = [self.model.rough_columns(*page) for page in _chunks(self.queries[place], ranking)]
         known = [part for part in rough if part is not None]
@@ -166,7 +170,7 @@ class Search:
         others = _first(place, self.rng.random(len(place)), _OTHER_MOVES)
         return np.union1d(best, others)
 
-    def _exchanges(self, places: Rows, pages: Integers) -> list[tuple[Rows, Integers]]:
+    def _exchanges(self, places: Integers, pages: Integers) -> list[tuple[Integers, Integers]]:
         """Offer every unused candidate for every slot."""
         queries = self.queries[places]
         unused = self.world.candidates[queries].copy()
@@ -182,7 +186,7 @@ class Search:
         return offers
 
 
-def _first(place: Rows, key: Floats, most: int) -> Rows:
+def _first(place: Integers, key: Floats, most: int) -> Integers:
     """Return the rows of each place with the lowest keys, ``most`` of them."""
     order = np.lexsort((key, place))
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -190,14 +194,14 @@ def _first(place: Rows, key: Floats, most: int) -> Rows:
     return order[rank < most]
 
 
-def _chunks(query: Rows, ranking: Integers) -> Iterator[tuple[Rows, Integers]]:
+def _chunks(query: Integers, ranking: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Give pages (n, K) in parts, laid out slot by slot."""
     for start in range(0, len(query), _CHUNK):
         part = slice(start, start + _CHUNK)
         yield query[part], np.ascontiguousarray(ranking[part].T)
 
 
-def _reorderings(pages: Integers) -> list[tuple[Rows, Integers]]:
+def _reorderings(pages: Integers) -> list[tuple[Integers, Integers]]:
     """Offer every swap of two slots and every move of a document to another slot."""
     slots = pages.shape[1]
     everyone = np.arange(len(pages))

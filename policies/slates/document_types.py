@@ -101,11 +101,14 @@ class TypeTable:
     def within(self) -> list[Inverse | None]:
         """What Γ does to differences within each type, (K, K); None for a single document."""
         return [
-            _invert_within(self.slot[:, t], self.joint[:, t, :, t], int(count))
-            if count > 1
-            else None
-            for t, count in enumerate(self.counts)
+            self._invert_within(t) if count > 1 else None for t, count in enumerate(self.counts)
         ]
+
+    def _invert_within(self, t: int) -> Inverse:
+        count = int(self.counts[t])
+        matrix = -self.joint[:, t, :, t] / (count * (count - 1))
+        np.fill_diagonal(matrix, self.slot[:, t] / count)
+        return invert(matrix)
 
     @cached_property
     def repeats(self) -> bool:
@@ -118,12 +121,6 @@ class TypeTable:
         """Return a matrix of ``between``, named by ``kind``, times scaled means, (..., K, T)."""
         matrix = getattr(self.between, kind)
         return (means.reshape(*means.shape[:-2], -1) @ matrix.T).reshape(means.shape)
-
-
-def _invert_within(slot: Floats, joint: Floats, count: int) -> Inverse:
-    matrix = -joint / (count * (count - 1))
-    np.fill_diagonal(matrix, slot / count)
-    return invert(matrix)
 
 
 class UniformTable(TypeTable):
