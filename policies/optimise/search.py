@@ -33,9 +33,8 @@ class Search:
         self.model, self.world = model, world
         self.rng = np.random.default_rng(seed)
         self.slots = start.shape[1]
-        self.queries: Integers = np.flatnonzero(
-            (world.query_probs > 0) & world.candidates.any(axis=1)
-        )
+        asked = (world.query_probs > 0) & world.candidates.any(axis=1)
+        self.queries: Integers = np.flatnonzero(asked)
         self.longest = int(world.n_candidates[self.queries].max(initial=0))
         self.expensive = not model.cheap_scores
         self.budget = _EXPENSIVE_BUDGET if self.expensive else _BUDGET

@@ -100,9 +100,8 @@ class TypeTable:
     @cached_property
     def within(self) -> list[Inverse | None]:
         """What Γ does to differences within each type, (K, K); None for a single document."""
-        return [
-            self._invert_within(t) if count > 1 else None for t, count in enumerate(self.counts)
-        ]
+        several = self.counts > 1
+        return [self._invert_within(t) if several[t] else None for t in range(len(several))]
 
     def _invert_within(self, t: int) -> Inverse:
         count = int(self.counts[t])
