@@ -26,6 +26,11 @@ def register(name: str) -> Callable[[Class], Class]:
     return register_class(_CLASSES, name)
 
 
+def registered() -> tuple[str, ...]:
+    """Return the names of all policy classes that ``Policy.load`` can make."""
+    return tuple(_CLASSES)
+
+
 def candidate_scores(scores: ArrayLike, world: World | None) -> Floats:
     """Check scores (Q, N) and set those of non-candidates of ``world``, if given, to -inf."""
     array = checks.scores(scores, "scores")
