@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,23 +42,33 @@ class Product(Policy):
         if ((total[:, :-1] == 0) & (total[:, 1:] > 0)).any():
             raise ValueError("probs has an empty slot (all zeros) before one that is not")
         filled = total[:, :, None] > 0
-        self.probs = np.divide(array, total[:, :, None], out=np.zeros_like(array), where=filled)
+        self._set(np.divide(array, total[:, :, None], out=np.zeros_like(array), where=filled))
+
+    def _set(self, probs: Floats) -> None:
+        self.probs = probs
         self.probs.flags.writeable = False
-        self.slots = array.shape[1]
-        self.shape = array.shape[0], array.shape[2]
-        self._filled = filled[:, :, 0]
+        self.slots = probs.shape[1]
+        self.shape = probs.shape[0], probs.shape[2]
+        self._filled = probs.any(axis=2)
         with np.errstate(divide="ignore"):
             self._logs = np.log(self.probs)
         # One ascending array for all slots, each from its own number on: one search finds them all.
         ends = np.cumsum(self.probs, axis=2)
-        ends /= np.where(filled, ends[:, :, -1:], 1.0)
-        number = np.arange(total.size).reshape(total.shape)
+        ends /= np.where(self._filled[:, :, None], ends[:, :, -1:], 1.0)
+        number = np.arange(self._filled.size).reshape(self._filled.shape)
         self._ends = (ends + number[:, :, None]).reshape(-1)
         self._last = self.shape[1] - 1 - (self.probs[:, :, ::-1] > 0).argmax(axis=2)
 
     def state(self) -> dict[str, Any]:
         """Return the probabilities."""
         return {"probs": self.probs}
+
+    @classmethod
+    def from_state(cls, **state: Any) -> Self:
+        """Make the policy from its probabilities, to the last digit."""
+        policy = cls(**state)
+        policy._set(np.array(state["probs"], dtype=np.float64))
+        return policy
 
     def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their log-probabilities (n,)."""

@@ -1,11 +1,11 @@
-"""Policies over lists that are shorter than a page, and at all temperatures."""
+"""Policies over lists that are shorter than a page, and Plackett-Luce at all temperatures."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clickgym.data import World
-from clickgym.policies import PlackettLuce, Ranker, Uniform, stochastic
+from clickgym.policies import PlackettLuce, Product, Ranker, Uniform, stochastic
 
 N, K = 5, 3
 # Query 0 has all five candidates, query 1 two, query 2 one, query 3 none.
@@ -29,3 +29,11 @@ VARIANTS = {  # by registered name, and what is special
         [[4, 0, 2], [3, 1, -1], [4, -1, -1], [-1, -1, -1]], N
     ),
 }
+
+
+def product_with_empty_slots() -> Product:
+    """Slots of different distributions; query 1 fills two of them, query 3 none."""
+    probs = WEIGHTS[:, None] ** np.array([1.0, 0.5, 2.0])[:, None] * CANDIDATES[:, None]
+    probs[1, 2] = 0.0
+    total = probs.sum(axis=2, keepdims=True)
+    return Product(np.divide(probs, total, out=np.zeros_like(probs), where=total > 0))

@@ -9,7 +9,7 @@ import numpy as np
 from clickgym import envs, evaluation
 from clickgym.clickmodels import PBM
 from clickgym.data import ClickLog, World
-from clickgym.policies import Mixture, PlackettLuce, Product, Ranker, Uniform
+from clickgym.policies import Mixture, PlackettLuce, Policy, Product, Ranker, Uniform
 
 Q, N, K = 3, 5, 3
 # Query 1 has three candidates, query 2 two, so that its third slot is always empty.
@@ -116,3 +116,16 @@ def value_of(policy, rewards_of):
         pages, chance = pages_of(policy, query)
         value += share * (chance @ rewards_of(np.full(len(pages), query), pages))
     return value
+
+
+class Drawing(Policy):
+    """Draws like another policy, and cannot say what it shows."""
+
+    def __init__(self, policy):
+        self.policy, self.slots, self.shape = policy, policy.slots, policy.shape
+
+    def draw(self, query, rng):
+        return self.policy.draw(query, rng)
+
+    def log_prob(self, query, ranking):
+        return self.policy.log_prob(query, ranking)

@@ -1,14 +1,13 @@
-"""Drawn marginals: their halves, the error that they bring, and policies that keep them."""
+"""Drawn marginals: the error that they bring to estimates."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from slates import POLICIES, RANKER, UNIFORM, WORLD, K, N, Q
+from slates import POLICIES, RANKER, UNIFORM, WORLD, Drawing, N, Q
 
-from clickgym import clickmodels, envs, evaluation, policies
+from clickgym import clickmodels, envs, evaluation
 from clickgym.evaluation import PseudoinverseWeights, estimate
-from clickgym.policies import Policy, Remembering
 
 KNOWN = POLICIES["PlackettLuce"]
 USER = clickmodels.PBM(np.random.default_rng(0).random((Q, N)), [0.9, 0.6, 0.4])
@@ -17,36 +16,7 @@ CLICKS = evaluation.slate_rewards("clicks", LOG)
 every_pi = pytest.mark.parametrize("name", ["pi", "wpi", "dr-pi"])
 
 
-class Drawing(Policy):
-    """Draws like another policy, and cannot say what it shows."""
-
-    def __init__(self, policy):
-        self.policy, self.slots, self.shape = policy, policy.slots, policy.shape
-
-    def draw(self, query, rng):
-        return self.policy.draw(query, rng)
-
-    def log_prob(self, query, ranking):
-        return self.policy.log_prob(query, ranking)
-
-
 DRAWN = Drawing(KNOWN)
-
-
-def test_drawn_moments_are_the_mean_of_their_halves():
-    whole = policies.slate_moments(DRAWN, 0, samples=1000)
-    first, second = whole.halves
-    assert (first.samples, second.samples) == (500, 500)
-    np.testing.assert_allclose(whole.pair, (first.pair + second.pair) / 2, atol=1e-12)
-    assert (first.pair != second.pair).any()
-
-
-def test_the_halves_of_a_mixture_are_mixtures():
-    mixture = policies.Mixture([DRAWN, UNIFORM], [0.7, 0.3])
-    whole = policies.slate_moments(mixture, 0, samples=1000)
-    for half, part in zip(whole.halves, policies.slate_moments(DRAWN, 0, 1000).halves, strict=True):
-        expected = 0.7 * part.pair + 0.3 * policies.slate_moments(UNIFORM, 0).pair
-        np.testing.assert_allclose(half.pair, expected, atol=1e-12)
 
 
 def options(name):
@@ -93,46 +63,3 @@ def test_a_clipped_weight_has_no_error_of_its_own():
     bare = np.clip(weights.of(LOG.query, LOG.ranking), -1e-9, 1e-9) * CLICKS
     assert plain.stderr == estimate("pi", LOG, CLICKS, DRAWN, RANKER, weights=weights).stderr
     assert clipped.stderr == pytest.approx(bare.std(ddof=1) / np.sqrt(len(LOG)))
-
-
-# Policies that keep their moments
-
-
-@pytest.fixture(scope="module")
-def remembering():
-    return Remembering(DRAWN, samples=500, seed=3)
-
-
-def test_moments_are_drawn_once(remembering):
-    one, again = (policies.slate_moments(remembering, 1) for _ in range(2))
-    assert one is again
-    expected = policies.slate_moments(DRAWN, 1, 500, 3)
-    np.testing.assert_array_equal(one.pair, expected.pair)
-
-
-def test_the_pseudoinverse_is_kept_for_the_next_target(remembering):
-    table = policies.slate_moments(remembering, 0).table
-    PseudoinverseWeights(remembering, RANKER, [0])
-    kept = table.between
-    PseudoinverseWeights(remembering, UNIFORM, [0])
-    assert policies.slate_moments(remembering, 0).table.between is kept
-
-
-def test_it_shows_what_the_policy_shows():
-    keeping = Remembering(KNOWN)
-    query = np.arange(Q)
-    one, other = (
-        policy.draw(query, np.random.default_rng(0)) for policy in (keeping, KNOWN)
-    )
-    np.testing.assert_array_equal(one[0], other[0])
-    np.testing.assert_array_equal(one[1], other[1])
-    np.testing.assert_array_equal(keeping.log_prob(query, one[0]), other[1])
-    np.testing.assert_array_equal(keeping.greedy(query), KNOWN.greedy(query))
-    assert (keeping.slots, keeping.shape) == (K, (Q, N))
-
-
-def test_it_is_saved_with_its_policy(tmp_path):
-    Remembering(KNOWN, 500, 3).save(tmp_path / "policy")
-    loaded = Policy.load(tmp_path / "policy")
-    assert (loaded.samples, loaded.seed) == (500, 3)
-    np.testing.assert_array_equal(loaded.policy.weights, KNOWN.weights)

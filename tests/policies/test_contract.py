@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import saved_files
 from conftest import small_world
-from policy_variants import CANDIDATES, VARIANTS
+from policy_variants import CANDIDATES, VARIANTS, product_with_empty_slots
 from scipy.stats import chisquare
 
 from clickgym.data import World
@@ -20,7 +20,7 @@ from clickgym.policies import Policy, slate_moments
 from clickgym.policies.base import registered
 
 EXAMPLES = dict(saved_files.make_policies(World(np.random.default_rng(0).integers(0, 5, (4, 5)))))
-CASES = list(EXAMPLES.items())
+CASES = [*EXAMPLES.items(), ("Product with empty slots", product_with_empty_slots())]
 CASES += [(f"{kind}, {what}", policy) for (kind, what), policy in VARIANTS.items()]
 every_policy = pytest.mark.parametrize("name", registered())
 

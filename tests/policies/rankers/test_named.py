@@ -1,6 +1,8 @@
-"""The papers' rankers."""
+"""The papers' rankers and logging policies by name."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from clickgym import data, evaluation, policies
 
 FULL = data.synthetic_world(n_queries=120, seed=1)
+SMALL = data.synthetic_world(n_queries=3, n_docs=5, n_features=4)
 
 
 def quality(name, **settings):
@@ -22,18 +25,6 @@ def test_lambdamart_is_better_than_bm25_and_bm25_than_nothing():
     pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
     noise = evaluation.ndcg(np.random.default_rng(0).random(FULL.gain.shape), FULL, 10)
     assert quality("LambdaMART") > quality("BM25") > noise
-
-
-def test_no_query_is_scored_by_a_model_that_saw_it():
-    pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
-    world = data.synthetic_world(n_queries=40, n_docs=10, seed=2)
-    before = policies.ranker_scores("LambdaMART", world, trees=5)
-    relevance = world.relevance.copy()
-    relevance[7] = 4 - relevance[7]  # its own grades change, and nothing else
-    changed = data.World(relevance, world.features, world.query_probs)
-    after = policies.ranker_scores("LambdaMART", changed, trees=5)
-    np.testing.assert_array_equal(after[7], before[7])
-    assert not np.array_equal(after, before)
 
 
 def test_less_noise_makes_a_better_epsilon_oracle():
@@ -78,3 +69,39 @@ def test_bm25_needs_its_feature():
 def test_an_unknown_name_is_an_error():
     with pytest.raises(ValueError, match="name must be one of"):
         policies.ranker_scores("bm25", FULL)
+
+
+# p_alpha
+
+
+def test_p_alpha_has_the_papers_weights():
+    scores = -np.arange(9.0)[None]
+    policy = policies.p_alpha(scores, 2.0)
+    np.testing.assert_allclose(policy.weights[0], [1, *2 * [1 / 4], *4 * [1 / 16], *2 * [1 / 64]])
+
+
+def test_p_alpha_follows_the_order_of_scores():
+    policy = policies.p_alpha([[0.2, 5.0, -1.0]], 1.0)
+    np.testing.assert_allclose(policy.weights[0], [0.5, 1.0, 0.5])
+
+
+def test_p_alpha_of_hundred_documents_has_seven_weights():
+    policy = policies.p_alpha(np.random.default_rng(0).random((2, 100)), 1.0)
+    assert [len(np.unique(row)) for row in policy.weights] == [7, 7]
+
+
+def test_p_0_is_uniform():
+    policy = policies.p_alpha(SMALL.gain, 0.0, 3)
+    pages = np.array(list(itertools.permutations(range(5), 3)))
+    np.testing.assert_allclose(np.exp(policy.log_prob(np.ones(60, dtype=int), pages)), 1 / 60)
+
+
+def test_p_alpha_shows_candidates_only():
+    policy = policies.p_alpha(np.zeros(FULL.gain.shape), 1.0, world=FULL)
+    np.testing.assert_array_equal(policy.weights > 0, FULL.candidates)
+    assert policy.fingerprint == FULL.fingerprint
+
+
+def test_p_alpha_does_not_turn_the_order_around():
+    with pytest.raises(ValueError, match="alpha must be at least 0"):
+        policies.p_alpha(SMALL.gain, -1.0)

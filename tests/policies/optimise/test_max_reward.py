@@ -58,33 +58,35 @@ def best_values(model, n_docs, slots):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["auto", "exact"])
-@pytest.mark.parametrize(("n_docs", "slots"), SIZES)
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_the_true_optimum_is_found(name, n_docs, slots, method):
-    model = model_of(name, n_docs, slots)
-    policy = policies.max_reward(model, world_of(n_docs), slots, method=method)
-    best = best_values(model, n_docs, slots)
-    np.testing.assert_allclose(policy.found.values, best, atol=1e-12)
-    shown = model.expected_clicks(np.arange(N_QUERIES), policy.rankings)
-    np.testing.assert_allclose(shown, best, atol=1e-12)
+def test_the_true_optimum_is_found(name):
+    for n_docs, slots in SIZES:
+        model = model_of(name, n_docs, slots)
+        best = best_values(model, n_docs, slots)
+        for method in ("auto", "exact"):
+            policy = policies.max_reward(model, world_of(n_docs), slots, method=method)
+            np.testing.assert_allclose(policy.found.values, best, atol=1e-12, err_msg=method)
+            shown = model.expected_clicks(np.arange(N_QUERIES), policy.rankings)
+            np.testing.assert_allclose(shown, best, atol=1e-12, err_msg=method)
 
 
-@pytest.mark.parametrize("fitted", [False, True])
-@pytest.mark.parametrize(("n_docs", "slots"), SIZES)
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_guided_search_finds_it_too(name, n_docs, slots, fitted):
-    if fitted and name in ("CoCM", "NCM"):
-        pytest.skip("CoCM is never fitted, NCM always")
-    model = fitted_of(name, n_docs, slots) if fitted else model_of(name, n_docs, slots)
-    policy = policies.max_reward(model, world_of(n_docs), slots, method="guided")
-    np.testing.assert_allclose(policy.found.values, best_values(model, n_docs, slots), atol=1e-9)
+def test_guided_search_finds_it_too(name):
+    """For random parameters and, where there is a fit, fitted ones; NCM is always fitted."""
+    for n_docs, slots in SIZES:
+        models = [model_of(name, n_docs, slots)]
+        if name not in ("CoCM", "NCM"):
+            models.append(fitted_of(name, n_docs, slots))
+        for model in models:
+            policy = policies.max_reward(model, world_of(n_docs), slots, method="guided")
+            best = best_values(model, n_docs, slots)
+            np.testing.assert_allclose(policy.found.values, best, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["PBM", "UBM", "CACM-minus"])
-def test_more_slots_than_a_model_knows_are_refused(name):
-    with pytest.raises(ValueError, match=f"slots is 6, but the {name} knows 4 ranks"):
-        policies.max_reward(model_of(name, 8, 4), world_of(8), 6)
+def test_more_slots_than_a_model_knows_are_refused():
+    for name in ("PBM", "UBM", "CACM-minus"):
+        with pytest.raises(ValueError, match=f"slots is 6, but the {name} knows 4 ranks"):
+            policies.max_reward(model_of(name, 8, 4), world_of(8), 6)
 
 
 def test_bad_restarts_are_refused():
@@ -115,11 +117,11 @@ class Plain(clickmodels.ClickModel):
         return self.known.conditional_click_probs(query, ranking, clicks)
 
 
-@pytest.mark.parametrize("name", ["PBM", "DBN"])
-def test_a_model_of_ones_own_is_searched_by_its_conditionals(name):
-    known = model_of(name, 8, 4)
-    policy = policies.max_reward(Plain(known), world_of(8), 4, method="guided")
-    assert (policy.found.values >= 0.99 * best_values(known, 8, 4)).all()
+def test_a_model_of_ones_own_is_searched_by_its_conditionals():
+    for name in ("PBM", "DBN"):
+        known = model_of(name, 8, 4)
+        policy = policies.max_reward(Plain(known), world_of(8), 4, method="guided")
+        assert (policy.found.values >= 0.99 * best_values(known, 8, 4)).all(), name
 
 
 def test_rough_scores_are_clicks_as_long_as_there_is_none():
