@@ -49,7 +49,7 @@ class Product(Policy):
         self.probs.flags.writeable = False
         self.slots = probs.shape[1]
         self.shape = probs.shape[0], probs.shape[2]
-        self._filled = probs.any(axis=2)
+        self._filled = probs.sum(axis=2) > 0
         with np.errstate(divide="ignore"):
             self._logs = np.log(self.probs)
         # One ascending array for all slots, each from its own number on: one search finds them all.
