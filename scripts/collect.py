@@ -24,7 +24,7 @@ class Collect(WorldOptions):
         "epsilon-oracle", "ranker that makes the log", was=("policy",)
     )
     temperature: float | None = option(
-        None, "how random the ranker is; 0: not at all", least=0, metavar="T",
+        None, "how random the ranker is, where 0 is not at all", least=0, metavar="T",
         absent="the robustness paper's temperature for this ranker",
     )  # fmt: skip
     impressions: int = option(100_000, "pages to show", was=("pages",))

@@ -39,6 +39,9 @@ class OpeRun:
     logs, by enumeration. learning: PI-OPT beside SUP and LambdaMART (table 1). sessions: metrics
     of whole sessions (figure 1). promises: what is estimated for policies that were optimised
     inside click models, and what they earn.
+
+    Example:
+      clickgym ope conditions --preset quick --jobs 2
     """
 
     study: str = option("conditions", "what to run", positional=True, choices=STUDIES)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from looping import loop_over
 
 from clickgym import agents, clickmodels, data, evaluation, policies, studies
 from clickgym.agents.watch import TAGS
@@ -159,20 +160,20 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
     assert "seed was 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("options", "message"),
     [
         (["--agent", "XYZ"], "unknown agent 'XYZ'"),
         (["--user", "XYZ"], "--user must be one of"),
-        (["--model", "XYZ"], "neither a file nor one of"),
+        (["--model", "XYZ"], "--model 'XYZ' is neither a file nor one of"),
         (["--setting", "batch"], "name=value"),
         (["--setting", "nonsense=1"], "PolicyGradient has no setting nonsense"),
         (["--agent", "PPO", "--setting", "learning_rate=fast"], "learning_rate must hold numbers"),
         (["--agent", "PPO", "--setting", "hidden=0"], "hidden must be"),
         (["--agent", "DQN", "--setting", "half_life=0"], "half_life must be above 0"),
-        (["--pages", "-5"], "pages must be"),
-        (["--every", "-3"], "every must be"),
-        (["--seed", "-1"], "seed must be"),
+        (["--pages", "-5"], "--pages must be at least 1"),
+        (["--every", "-3"], "--every must be at least 1"),
+        (["--seed", "-1"], "--seed must be at least 0"),
         (["--model", "TopPop"], "TopPop is not generative"),
     ],
 )
