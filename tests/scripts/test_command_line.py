@@ -120,7 +120,8 @@ def test_commands_in_the_docs_name_options_that_there_are(capsys):
     found = 0
     for page in PAGES:
         text = page.read_text().replace("\\\n", " ")
-        blocks = re.findall(r"^clickgym (.+?)(?:  +#.*)?$", text, re.MULTILINE)
+        names = "|".join(command_names())
+        blocks = re.findall(rf"^clickgym ((?:{names}) .+?)(?:  +#.*)?$", text, re.MULTILINE)
         inline = re.findall(r"`clickgym ([a-z][^`]*--[^`]+)`", text)
         for command in (*blocks, *inline):
             error = refusal(command.split(), capsys)
