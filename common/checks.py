@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_CHUNK = 8192  # rows looked at a time, so that they stay in cache
+from .typing import Booleans, Floats
+
+_CHUNK = 8192  # rows that are compared at once, so that they stay in cache
 
 
 def integers(value: ArrayLike, name: str, ndim: int) -> NDArray[Any]:
@@ -21,7 +23,7 @@ def integers(value: ArrayLike, name: str, ndim: int) -> NDArray[Any]:
     return _with_ndim(array, name, ndim)
 
 
-def booleans(value: ArrayLike, name: str, ndim: int) -> NDArray[np.bool_]:
+def booleans(value: ArrayLike, name: str, ndim: int) -> Booleans:
     """Return ``value`` as a boolean array; integers are taken when all of them are 0 or 1."""
     array = _array(value, name)
     if array.dtype != np.bool_:
@@ -33,29 +35,22 @@ def booleans(value: ArrayLike, name: str, ndim: int) -> NDArray[np.bool_]:
 
 def finite(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[Any]:
     """Return ``value`` as a float array in which every number is finite."""
-    array = _array(value, name)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, not {array.dtype}")
-    with np.errstate(over="ignore"):  # what overflows is not finite, and said so below
-        array = _with_ndim(array.astype(dtype, copy=False), name, ndim)
+    array = _numbers(value, name, ndim, dtype)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has a value that is not finite{_where(~np.isfinite(array))}")
     return array
 
 
-def scores(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return ``value`` as (Q, N) floats that are finite, or -inf for what is not a candidate."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, not {array.dtype}")
-    array = _with_ndim(array.astype(np.float64, copy=False), name, 2)
+def scores(value: ArrayLike, name: str) -> Floats:
+    """Return ``value`` as (Q, N) floats: finite, or -inf where there is no candidate."""
+    array = _numbers(value, name, 2, np.float64)
     wrong = np.isnan(array) | (array == np.inf)
     if wrong.any():
         raise ValueError(f"{name} must be finite, or -inf for no candidate{_where(wrong)}")
     return array
 
 
-def probabilities(value: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
+def probabilities(value: ArrayLike, name: str, ndim: int) -> Floats:
     """Return ``value`` as a float array with every number in [0, 1]."""
     array = finite(value, name, ndim)
     outside = (array < 0) | (array > 1)
@@ -91,7 +86,7 @@ def rankings(
 ) -> None:
     """Raise unless queries and documents are known, and empty slots (-1) only trail.
 
-    Costs one pass over ``ranking`` (n, K). Repeated documents are not looked for here.
+    Costs one pass over ``ranking`` (n, K). Repeated documents are for ``find_repeats``.
     """
     if query.size and (query.min() < 0 or query.max() >= n_queries):
         row = int(np.flatnonzero((query < 0) | (query >= n_queries))[0])
@@ -112,7 +107,7 @@ def rankings(
             raise ValueError(f"{name}[{row}, {slot}] is empty but a later slot is not")
 
 
-def find_repeats(ranking: NDArray[Any]) -> NDArray[np.bool_]:
+def find_repeats(ranking: NDArray[Any]) -> Booleans:
     """Return which rows of ``ranking`` (n, K) show a document twice, (n,). Costs O(n K²)."""
     found = np.zeros(len(ranking), dtype=bool)
     for start in range(0, len(ranking), _CHUNK):
@@ -130,12 +125,20 @@ def _array(value: ArrayLike, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} is not an array: {error}") from error
 
 
+def _numbers(value: ArrayLike, name: str, ndim: int, dtype: Any) -> NDArray[Any]:
+    array = _array(value, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, not {array.dtype}")
+    with np.errstate(over="ignore"):  # a number that overflows becomes infinite
+        return _with_ndim(array.astype(dtype, copy=False), name, ndim)
+
+
 def _with_ndim(array: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s), not shape {array.shape}")
     return array
 
 
-def _where(mask: NDArray[np.bool_]) -> str:
+def _where(mask: Booleans) -> str:
     index = np.argwhere(mask)[0]
     return f" (first at index {tuple(int(i) for i in index)})" if index.size else ""

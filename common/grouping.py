@@ -34,7 +34,7 @@ def fold_rows(
     Returns
     -------
     first : (m,) int64
-        A row for each distinct one, the first in which it stands, in order of appearance.
+        The first row of each kind, in order of appearance.
     weight : (m,) float64
         The sum of the weights of the equal rows (their number without ``weight``).
     """
@@ -57,9 +57,9 @@ def group_rows(columns: Sequence[NDArray[Any]]) -> tuple[Integers, Integers]:
     Returns
     -------
     first : (m,) int64
-        A row for each distinct one, the first in which it stands, in no order.
+        The first row of each kind, in no particular order.
     group : (n,) int64
-        Which of them each row is equal to.
+        The number of the kind of each row.
     """
     order, starts = _sort_groups(columns)
     group = np.empty(len(order), dtype=np.int64)
@@ -126,7 +126,7 @@ def _sort_collisions(
     wrong: Integers,
     words: NDArray[np.uint64],
 ) -> None:
-    """Sort, in place, the rows of every hash that different rows share: those ``wrong`` has."""
+    """Sort, in place, the rows of each hash that different rows share (seen at ``wrong``)."""
     bits = _row_bits(len(code))
     hashes = np.unique(code[wrong] >> bits)
     starts = np.searchsorted(code, hashes << bits)
@@ -145,8 +145,8 @@ def _sort_collisions(
 def _pack(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the rows as exact words, (n, W), and what to sort, (n,): hash and row number.
 
-    Columns are joined by mixed radix, as many as a double holds exactly, as products of chunks of
-    rows with the radices.
+    Columns are joined by mixed radix, as many at once as a double holds exactly: chunks of rows
+    times a matrix of radices.
     """
     n = len(columns[0])
     layout = _layout(columns)

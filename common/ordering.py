@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .typing import Booleans, Floats, Integers
+
 _INDEX_MASK = np.int64(0xFFFFFFFF)
 _LAST = np.int64(0x7FFFFFFF) << np.int64(32)  # after every finite score
 _PARTITION_FROM = 64  # a partial sort pays only for long lists
 
 
 def order_by_scores(
-    scores: NDArray[Any],
-    slots: int,
-    rng: np.random.Generator,
-    candidates: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int64]:
+    scores: NDArray[Any], slots: int, rng: np.random.Generator, candidates: Booleans | None = None
+) -> Integers:
     """Return the best ``slots`` documents of each row, best first; ties in random order.
 
     Parameters
@@ -54,7 +53,7 @@ def order_by_scores(
     return ranking
 
 
-def order_by_keys(keys: NDArray[np.float64], slots: int) -> NDArray[np.int64]:
+def order_by_keys(keys: Floats, slots: int) -> Integers:
     """Return the ``slots`` smallest of each row's positive ``keys`` (n, N), smallest first.
 
     The keys are random and continuous, so the index may take their lowest bits: it changes the
@@ -66,7 +65,7 @@ def order_by_keys(keys: NDArray[np.float64], slots: int) -> NDArray[np.int64]:
     return _smallest(packed, slots)[:, :slots] & index_bits
 
 
-def _score_keys(scores: NDArray[Any], candidates: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+def _score_keys(scores: NDArray[Any], candidates: Booleans | None) -> Integers:
     """Pack (n, N) scores and indices so that ascending keys are descending scores."""
     # Adding 0 turns -0.0 into 0.0; flipping the lower bits of negative floats orders the bits.
     bits = (scores.astype(np.float32) + np.float32(0)).view(np.int32)
@@ -80,7 +79,7 @@ def _score_keys(scores: NDArray[Any], candidates: NDArray[np.bool_] | None) -> N
     return keys
 
 
-def _smallest(keys: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
+def _smallest(keys: Integers, slots: int) -> Integers:
     """Return the smallest ``slots + 1`` (or all) keys of each row in order; it may sort in place.
 
     One more than is shown, because the last shown may tie with the first that is not.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
-_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # inside a bar, or told to be
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # inside a bar or ``quiet``
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Show no bars in this block: what runs in it is a step of a longer work with its own."""
+    """Show no bars in this block: it is a step of longer work that has a bar of its own."""
     token = _QUIET.set(True)
     try:
         yield
@@ -33,27 +33,22 @@ def progress(total: int, description: str) -> Iterator[Callable[[int], None]]:
     if _QUIET.get() or not sys.stderr.isatty():
         yield lambda steps: None
         return
+    from rich import progress as parts
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _rate_column(),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        parts.TextColumn("{task.description}"), parts.BarColumn(), parts.MofNCompleteColumn(),
+        _rate_column(), parts.TimeElapsedColumn(), parts.TextColumn("left"),
+        parts.TimeRemainingColumn(),
     )  # fmt: skip
-    with quiet(), Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with quiet(), parts.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
 def _rate_column() -> ProgressColumn:
-    """Return a column of steps a second, or of seconds a step where steps are long."""
+    """Return a column of steps per second, or of seconds per step where steps are long."""
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 

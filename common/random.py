@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .typing import Floats, Integers
 
 
 class Uniforms:
     """Uniform numbers in [0, 1) as plain floats, drawn from a generator in blocks.
 
-    A generator's call costs more than the numbers of a page; a block turned into a list makes a
-    number cost about as much as a list access. ``generator`` is the same stream, for array draws.
+    A call of a generator costs more than the numbers of a page; with a block as a list, a number
+    costs about as much as an access to a list. ``generator`` is the same stream, for draws of
+    arrays.
     """
 
     BLOCK = 4096
@@ -42,7 +44,7 @@ class Uniforms:
 class AliasTable:
     """Draws indices with given probabilities in constant time each (Walker's alias method)."""
 
-    def __init__(self, probs: NDArray[np.float64]) -> None:
+    def __init__(self, probs: Floats) -> None:
         n = len(probs)
         scaled = (probs / probs.sum() * n).tolist()
         keep, alias = [1.0] * n, list(range(n))
@@ -53,7 +55,7 @@ class AliasTable:
             keep[poor], alias[poor] = scaled[poor], rich
             scaled[rich] -= 1.0 - scaled[poor]
             (small if scaled[rich] < 1.0 else large).append(rich)
-        # What rounding left over has probability one in its own column, but never at weight zero.
+        # Columns left over by rounding keep all of their probability, but none at weight zero.
         for index in small:
             if probs[index] == 0:
                 keep[index], alias[index] = 0.0, int(np.argmax(probs))
@@ -62,7 +64,7 @@ class AliasTable:
         self.alias = np.array(alias, dtype=np.int64)
         self._keep, self._alias = keep, alias
 
-    def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, n: int, rng: np.random.Generator) -> Integers:
         """Return ``n`` indices, (n,) int64; one uniform serves both the column and the choice."""
         place = rng.random(n)
         place *= self.n

@@ -1,4 +1,4 @@
-"""Registries of classes by name, of which models, policies and agents have one each."""
+"""Registries of classes by name: models, policies and agents each have one."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def register_class(classes: dict[str, Any], name: str) -> Callable[[Class], Clas
 
 
 def same_class(one: type, other: type) -> bool:
-    """Whether two classes are one by name, so that a class made again counts as itself."""
+    """Return whether two classes have one name, so that a class defined again counts as itself."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

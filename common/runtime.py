@@ -1,4 +1,4 @@
-"""The machine and the caller: how many cores there are, warnings at the line that called us."""
+"""The machine and the caller: cores, warnings at the line that called us, missing extras."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import sys
 import warnings
 from typing import Any
 
+_OURS = __name__.split(".")[0] + "."
+
 
 def cores() -> int:
     """Return the number of cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-_OURS = __name__.split(".")[0] + "."
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
@@ -28,9 +27,9 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:
-    """Return the imported ``module``, or say which extra brings it.
+    """Return the imported ``module``; without it, raise an error that names the extra to install.
 
-    ``purpose`` begins the sentence: "pictures need", "a zip needs".
+    ``purpose`` begins its sentence: "pictures need", "a zip needs".
     """
     try:
         return importlib.import_module(module)

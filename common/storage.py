@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; named arrays with a JSON header, so loading runs no code."""
+"""Files written whole or not at all; arrays with a JSON header, whose loading runs no code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from safetensors.numpy import save_file
 def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path``; move it into place when the block ends well.
 
-    Parents are made. When the block raises, the temporary file is removed and ``path`` is as it
-    was before.
+    Makes the parent folders. When the block raises, the temporary file is removed and ``path``
+    stays as it was.
     """
     target = Path(path)
     if target.is_dir():
