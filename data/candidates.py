@@ -6,7 +6,7 @@ import numpy as np
 
 
 def power_law(n_queries: int, rng: np.random.Generator, exponent: float = 1.12) -> np.ndarray:
-    """Query probabilities p proportional to k ** -exponent, k = 1..Q, in a random order.
+    """Return query probabilities p proportional to k ** -exponent, k = 1..Q, in a random order.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def power_law(n_queries: int, rng: np.random.Generator, exponent: float = 1.12) 
 def draw_stratified(
     relevance: np.ndarray, candidates: np.ndarray, n_docs: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw n_docs candidates of every query so that all grades have a part.
+    """Draw ``n_docs`` candidates of every query so that all grades are represented.
 
     From the highest grade down, at most ceil(3 * n_docs / 10) documents of a grade are taken at
     random; places that are left are filled with the documents of the lowest grades. Hence the
@@ -44,7 +44,7 @@ def draw_stratified(
     candidates : (Q, N) bool array
         Which documents may be drawn.
     n_docs : int
-        Documents to draw a query, at least 2 (one document cannot have two grades).
+        Documents to draw per query, at least 2 (one document cannot have two grades).
     rng : numpy.random.Generator
 
     Returns

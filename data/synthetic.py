@@ -43,7 +43,7 @@ def synthetic_world(
     n_queries : int
         Q, at least 1.
     n_docs : int, optional
-        Candidates a query, 2 to 300, drawn by ``draw_stratified`` from lists that are made at
+        Candidates per query, 2 to 300, drawn by ``draw_stratified`` from lists that are made at
         least ``n_docs`` long. None: whole lists, padded to the longest.
     n_features : int
         F, 1 to 136: the first F of MSLR's features. The first ten are the query terms covered by
@@ -85,9 +85,9 @@ def synthetic_world(
     world_rng, draw_rng, feature_rng = np.random.default_rng(seed).spawn(3)
 
     query_probs = power_law(n_queries, world_rng)
-    candidates = _lists(n_queries, n_docs, world_rng)
+    candidates = _draw_lists(n_queries, n_docs, world_rng)
     factors = world_rng.standard_normal((4, candidates.sum()), dtype=np.float32)
-    relevance = _grades(factors, candidates, world_rng)
+    relevance = _make_grades(factors, candidates, world_rng)
     if n_docs is not None:
         drawn = draw_stratified(relevance, candidates, n_docs, draw_rng)
         document = np.cumsum(candidates).reshape(candidates.shape) - 1
@@ -96,22 +96,22 @@ def synthetic_world(
         candidates = np.ones(relevance.shape, dtype=bool)
 
     features = np.zeros((*relevance.shape, n_features), dtype=np.float32)
-    features[candidates] = _features(factors, candidates.sum(axis=1), feature_rng)[:n_features].T
+    features[candidates] = _make_features(factors, candidates.sum(axis=1), feature_rng)[:n_features].T
     features.flags.writeable = False  # a world shares such an array instead of copying it
     world = World(relevance, features, query_probs, candidates, name="synthetic")
     recipe = f"clickgym synthetic 1: {n_queries} {n_docs} {n_features} {seed}"
     return world.with_fingerprint(hashlib.sha256(recipe.encode()).hexdigest())
 
 
-def _lists(n_queries: int, n_docs: int | None, rng: Generator) -> NDArray[np.bool_]:
-    """Which places of the padded lists hold a document, (Q, N)."""
+def _draw_lists(n_queries: int, n_docs: int | None, rng: Generator) -> NDArray[np.bool_]:
+    """Return which places of the padded lists hold a document, (Q, N)."""
     lengths = np.rint(MEDIAN * np.exp(0.6 * rng.standard_normal(n_queries)))
     lengths = np.clip(lengths, max(SHORTEST, n_docs or 0), LONGEST)
     return np.arange(int(lengths.max())) < lengths[:, None]
 
 
-def _grades(factors: Floats, candidates: NDArray[np.bool_], rng: Generator) -> NDArray[np.int8]:
-    """Grades (Q, N) of documents with the given factors (4, n); -1 where there is no document."""
+def _make_grades(factors: Floats, candidates: NDArray[np.bool_], rng: Generator) -> NDArray[np.int8]:
+    """Return grades (Q, N) of documents with the given factors (4, n); -1 where there is no document."""
     weights = np.array([TOPIC, QUALITY, POPULARITY, LUCK], dtype=np.float32)
     score = np.full(candidates.shape, np.nan)
     score[candidates] = _weighted_sum(weights, factors)
@@ -203,21 +203,21 @@ PAGES: tuple[tuple[int, float, Callable[[Floats], Floats]], ...] = (
 N_FEATURES = 25 * (len(FIELDS) + 1) + len(PAGES)
 
 
-def _features(factors: Floats, lengths: NDArray[np.int64], rng: Generator) -> Floats:
-    """All features (136, n) of documents with the given factors (4, n) in lists (Q,) so long."""
+def _make_features(factors: Floats, lengths: NDArray[np.int64], rng: Generator) -> Floats:
+    """Return all features (136, n) of documents with the given factors (4, n) in lists (Q,) so long."""
     table = np.empty((N_FEATURES, factors.shape[1]), dtype=np.float32)
-    for j, field in enumerate(_fields(factors[0], lengths, rng)):
+    for j, field in enumerate(_make_fields(factors[0], lengths, rng)):
         for i, statistic in enumerate(_statistics(field, rng)):
             table[5 * i + j] = statistic
     for row, (factor, correlation, shape) in zip(table[-len(PAGES) :], PAGES, strict=True):
-        row[:] = shape(_view(factors[factor], correlation, rng))
+        row[:] = shape(_correlate(factors[factor], correlation, rng))
     return table
 
 
-def _fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterator[_Field]:
+def _make_fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterator[_Field]:
     """Yield body, anchor, title, URL and whole document of documents with the given topic (n,)."""
     terms = np.repeat(1 + rng.binomial(9, 0.17, len(lengths)).astype(np.float32), lengths)
-    matches = [_view(topic, kind.topic, rng) for kind in FIELDS]
+    matches = [_correlate(topic, kind.topic, rng) for kind in FIELDS]
     weights, topics = np.array([(kind.weight, kind.topic) for kind in FIELDS], dtype=np.float32).T
     spread = np.sqrt((weights @ topics) ** 2 + weights**2 @ (1 - topics**2))
     matches.append(_weighted_sum(weights, np.stack(matches)) / spread)
@@ -225,8 +225,8 @@ def _fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterat
         rarity = np.repeat(rng.gamma(9, 0.5, len(lengths)).astype(np.float32), lengths)
         strength = np.maximum(ndtr(match) - kind.empty, 0) / (1 - kind.empty)
         covered = np.ceil(terms * np.sqrt(strength))
-        count = covered + np.floor(covered * kind.repeats * np.exp(_view(topic, 0.0, rng)))
-        length = np.ceil(kind.length * np.exp(kind.spread * _view(topic, 0.0, rng)))
+        count = covered + np.floor(covered * kind.repeats * np.exp(_correlate(topic, 0.0, rng)))
+        length = np.ceil(kind.length * np.exp(kind.spread * _correlate(topic, 0.0, rng)))
         yield _Field(terms, rarity, np.maximum(length, count), strength, covered, count)
 
 
@@ -238,7 +238,7 @@ def _weighted_sum(weights: Floats, rows: Floats) -> Floats:
     return total
 
 
-def _view(factor: Floats, correlation: float, rng: Generator) -> Floats:
+def _correlate(factor: Floats, correlation: float, rng: Generator) -> Floats:
     """Return standard normals (n,) with the given correlation to a factor (n,)."""
     noise = rng.standard_normal(factor.shape, dtype=np.float32)
     return np.float32(correlation) * factor + np.float32(np.sqrt(1 - correlation**2)) * noise
@@ -246,5 +246,5 @@ def _view(factor: Floats, correlation: float, rng: Generator) -> Floats:
 
 @lru_cache(maxsize=2)
 def embedded_world(n_docs: int | None = 30) -> World:
-    """Return the synthetic world of seed 0 with ``n_docs`` candidates a query, made once."""
+    """Return the synthetic world of seed 0 with ``n_docs`` candidates per query, made once."""
     return synthetic_world(n_docs=n_docs, seed=0)

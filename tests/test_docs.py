@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from looping import loop_over
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,7 +28,7 @@ def test_code_block_runs(code, tmp_path):
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@loop_over("page", PAGES)
 def test_local_links_exist(page):
     links = re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text())
     assert [link for link in links if not leads_somewhere(page, link)] == []
