@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from ..common import checks
+from ..common.typing import Booleans, Integers
 from .candidates import draw_stratified, power_law
 from .world import World
 
@@ -96,22 +97,23 @@ def synthetic_world(
         candidates = np.ones(relevance.shape, dtype=bool)
 
     features = np.zeros((*relevance.shape, n_features), dtype=np.float32)
-    features[candidates] = _make_features(factors, candidates.sum(axis=1), feature_rng)[:n_features].T
+    lengths = candidates.sum(axis=1)
+    features[candidates] = _make_features(factors, lengths, feature_rng)[:n_features].T
     features.flags.writeable = False  # a world shares such an array instead of copying it
     world = World(relevance, features, query_probs, candidates, name="synthetic")
     recipe = f"clickgym synthetic 1: {n_queries} {n_docs} {n_features} {seed}"
     return world.with_fingerprint(hashlib.sha256(recipe.encode()).hexdigest())
 
 
-def _draw_lists(n_queries: int, n_docs: int | None, rng: Generator) -> NDArray[np.bool_]:
+def _draw_lists(n_queries: int, n_docs: int | None, rng: Generator) -> Booleans:
     """Return which places of the padded lists hold a document, (Q, N)."""
     lengths = np.rint(MEDIAN * np.exp(0.6 * rng.standard_normal(n_queries)))
     lengths = np.clip(lengths, max(SHORTEST, n_docs or 0), LONGEST)
     return np.arange(int(lengths.max())) < lengths[:, None]
 
 
-def _make_grades(factors: Floats, candidates: NDArray[np.bool_], rng: Generator) -> NDArray[np.int8]:
-    """Return grades (Q, N) of documents with the given factors (4, n); -1 where there is no document."""
+def _make_grades(factors: Floats, candidates: Booleans, rng: Generator) -> NDArray[np.int8]:
+    """Return grades (Q, N) of documents with these factors (4, n); -1 where there is none."""
     weights = np.array([TOPIC, QUALITY, POPULARITY, LUCK], dtype=np.float32)
     score = np.full(candidates.shape, np.nan)
     score[candidates] = _weighted_sum(weights, factors)
@@ -203,8 +205,8 @@ PAGES: tuple[tuple[int, float, Callable[[Floats], Floats]], ...] = (
 N_FEATURES = 25 * (len(FIELDS) + 1) + len(PAGES)
 
 
-def _make_features(factors: Floats, lengths: NDArray[np.int64], rng: Generator) -> Floats:
-    """Return all features (136, n) of documents with the given factors (4, n) in lists (Q,) so long."""
+def _make_features(factors: Floats, lengths: Integers, rng: Generator) -> Floats:
+    """Return all features (136, n) of documents with these factors (4, n) in lists (Q,) so long."""
     table = np.empty((N_FEATURES, factors.shape[1]), dtype=np.float32)
     for j, field in enumerate(_make_fields(factors[0], lengths, rng)):
         for i, statistic in enumerate(_statistics(field, rng)):
@@ -214,7 +216,7 @@ def _make_features(factors: Floats, lengths: NDArray[np.int64], rng: Generator) 
     return table
 
 
-def _make_fields(topic: Floats, lengths: NDArray[np.int64], rng: Generator) -> Iterator[_Field]:
+def _make_fields(topic: Floats, lengths: Integers, rng: Generator) -> Iterator[_Field]:
     """Yield body, anchor, title, URL and whole document of documents with the given topic (n,)."""
     terms = np.repeat(1 + rng.binomial(9, 0.17, len(lengths)).astype(np.float32), lengths)
     matches = [_correlate(topic, kind.topic, rng) for kind in FIELDS]
