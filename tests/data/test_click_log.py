@@ -546,3 +546,10 @@ def test_a_saved_file_is_as_readable_as_other_files(tmp_path):
 def test_saving_over_a_folder_is_an_error(tmp_path):
     with pytest.raises(ValueError, match=str(tmp_path)):
         random_log().save(tmp_path)
+
+
+def test_counts_are_the_weights_or_ones():
+    log = ClickLog([0, 1], [[0], [1]], [[1], [0]])
+    assert log.counts.tolist() == [1.0, 1.0]
+    weighted = ClickLog([0, 1], [[0], [1]], [[1], [0]], weight=[2.0, 0.5])
+    assert weighted.counts.tolist() == [2.0, 0.5]

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 import pytest
+from looping import loop_over
 from rich.console import Console
 
 from clickgym.evaluation import Interval, Metric, ResultTable, interval
@@ -138,7 +139,7 @@ def test_an_empty_table_can_be_shown():
     assert "PPL" in show(table)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@loop_over("kind", ["parquet", "csv"])
 def test_saving_and_loading_gives_the_same_table(kind, tmp_path):
     table = example()
     table.add("extra", {"PPL": Interval(1.25, 1.2, np.inf, np.inf, 100), "nDCG@3": [1 / 3]})
@@ -174,7 +175,7 @@ def test_a_metric_that_the_file_does_not_have_is_an_error(tmp_path):
         ResultTable.load(path, [Metric("AUROC", False)])
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@loop_over("kind", ["parquet", "csv"])
 def test_another_file_is_an_error_that_names_it(kind, tmp_path):
     path = tmp_path / f"other.{kind}"
     path.write_text("a,b\n1,2\n")
@@ -182,16 +183,13 @@ def test_another_file_is_an_error_that_names_it(kind, tmp_path):
         ResultTable.load(path, [PPL])
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
+@loop_over(("lines", "message"), [
         (["PBM,PPL,0,1.2,,,", "PBM,PPL,0,1.3,,,"], "twice"),
         (["PBM,PPL,0,1.2,,,", "PBM,PPL,,1.3,1.2,1.4,9"], "with and without"),
         (["PBM,PPL,0,nan,,,"], "'value'"),
         (["PBM,PPL,0,,,,"], "'value'"),
         (["PBM,PPL,zero,1.2,,,"], "'zero'"),
-    ],
-)
+    ])
 def test_a_file_that_contradicts_itself_is_an_error(lines, message, tmp_path):
     path = tmp_path / "results.csv"
     path.write_text("\n".join(["model,metric,seed,value,low,high,n", *lines]) + "\n")
@@ -233,13 +231,13 @@ def test_a_failed_add_changes_nothing():
     assert table.models == []
 
 
-@pytest.mark.parametrize("wrong", [[1.0, np.nan], [[1.0]], Interval(np.nan, 0, 1, 0.5, 3)])
+@loop_over("wrong", [[1.0, np.nan], [[1.0]], Interval(np.nan, 0, 1, 0.5, 3)])
 def test_a_nan_or_a_matrix_is_an_error(wrong):
     with pytest.raises(ValueError, match="PPL of PBM"):
         ResultTable([PPL]).add("PBM", {"PPL": wrong})
 
 
-@pytest.mark.parametrize("seeds", [[1], [1, 1]])
+@loop_over("seeds", [[1], [1, 1]])
 def test_seeds_must_fit_the_values(seeds):
     with pytest.raises(ValueError, match="seed"):
         ResultTable([PPL]).add("PBM", {"PPL": [1.0, 2.0]}, seeds=seeds)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 
 import numpy as np
 import pytest
+from looping import loop_over
 
-from clickgym import clickmodels, data, envs, evaluation, policies
+from clickgym import agents, clickmodels, data, envs, evaluation, policies
 from clickgym.evaluation import Estimate
 from clickgym.evaluation import values as pages
 
@@ -20,7 +22,7 @@ def world_and_logging(n_queries=20, n_docs=7):
     return world, policies.logging_policy("epsilon-oracle", world, SLOTS)
 
 
-@pytest.mark.parametrize("name", USERS)
+@loop_over("name", USERS)
 def test_the_user_as_its_own_model_has_no_gap_and_no_regret(name):
     world, logging = world_and_logging()
     user = clickmodels.true_user(name, world)
@@ -79,7 +81,7 @@ def test_the_split_adds_up():
     assert report.top_down == pytest.approx(top_down, abs=1e-12)
 
 
-@pytest.mark.parametrize("sampled", [False, True])
+@loop_over("sampled", [False, True])
 def test_optimising_adds_nothing_to_the_logging_policy_itself(sampled, monkeypatch):
     if sampled:
         monkeypatch.setattr(pages, "MOST_PAGES", 0)
@@ -137,6 +139,40 @@ def test_a_lower_bound_is_raised_by_what_was_deployed(monkeypatch):
     assert report.best.method == "lower bound"
     assert report.regret == pytest.approx(0.0, abs=1e-12)
     assert report.regret.method == "lower bound"
+
+
+def test_deploy_curse_and_tensorboard_say_the_same(monkeypatch):
+    """Also of a lower bound, which is raised in those queries where the policy is better."""
+    world, logging = world_and_logging()
+    user = clickmodels.true_user("CoCM", world)
+    model = clickmodels.true_user("PBM", world)
+    best = policies.max_reward(user, world, SLOTS).rankings
+    reverse = policies.named_ranker("reversed", world, SLOTS).greedy(np.arange(world.n_queries))
+    odd = np.arange(world.n_queries)[:, None] % 2 == 1
+    half, other_half = (
+        policies.Ranker.from_rankings(np.where(rows, best, reverse), world.n_docs)
+        for rows in (odd, ~odd)
+    )
+    soft = policies.stochastic(world.gain, 0.5, SLOTS, world=world)
+    for found in (None, other_half):  # the search finds the optimum, or half of it
+        user = clickmodels.true_user("CoCM", world)
+        if found is not None:
+            module = importlib.import_module("clickgym.evaluation.curse")
+            monkeypatch.setattr(module, "max_reward", lambda *_, it=found: it)
+        watch = agents.CurseWatch(model, user, world)
+        for policy in (half, soft, logging):
+            deployment = evaluation.deploy(policy, model, user, world, samples=2_000)
+            report = evaluation.curse(policy, model, user, world, logging, samples=2_000)
+            measured = watch.measure(policy, 0)
+            for name in ("promised", "deployed", "gap", "regret"):
+                got = getattr(deployment, name)
+                assert got.value == getattr(measured, name) == getattr(report, name).value, name
+                assert got.stderr == getattr(report, name).stderr, name
+    raised = evaluation.deploy(half, model, user, world)
+    assert raised.best.method == "lower bound"
+    assert raised.best == pytest.approx(evaluation.value(
+        policies.Ranker.from_rankings(best, world.n_docs), user, world
+    ))  # fmt: skip
 
 
 def test_the_optimum_of_another_model_is_only_a_lower_bound():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from slates import (
@@ -33,7 +34,7 @@ ONE_HOT = np.eye(Q * N).reshape(Q, N, Q * N)
 # Direct methods
 
 
-@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+@loop_over("target", [RANKER, SOFT])
 def test_the_true_user_as_a_model_has_the_value_of_the_logs_queries(target):
     got = estimate("dm-model", LOG, CLICKS, None, target, WORLD, model=USER, samples=2000)
     share = np.bincount(LOG.query, minlength=Q) / len(LOG)
@@ -55,7 +56,7 @@ def test_a_model_predicts_satisfaction_or_a_function_of_ones_own():
     assert own == pytest.approx(share @ any_reward(np.arange(Q), RANKER.rankings), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+@loop_over("name", ["dm-tree", "dm-lasso"])
 def test_regressions_with_features_of_every_document_find_a_sum_over_slots(name):
     rewards = USER.expected_clicks(LOG.query, LOG.ranking)
     settings = {"min_samples_leaf": 1} if name == "dm-tree" else {"penalties": [1e-4, 1e-3]}
@@ -67,15 +68,15 @@ def test_regressions_with_features_of_every_document_find_a_sum_over_slots(name)
     assert got == pytest.approx(expected, abs=0.03)
 
 
-@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
-@pytest.mark.parametrize("direct", ["tree", "lasso", LinearRegression(), USER], ids=str)
+@loop_over("name", ["dr-ips", "dr-pi"])
+@loop_over("direct", ["tree", "lasso", LinearRegression(), USER])
 def test_doubly_robust_estimates_are_near_the_value(name, direct):
     expected = value_of(RANKER, lambda query, pages: USER.expected_clicks(query, pages))
     got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=direct)
     assert abs(got - expected) < 4 * got.stderr
 
 
-@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
+@loop_over("name", ["dr-ips", "dr-pi"])
 def test_predictions_of_the_log_may_be_given(name):
     known = USER.expected_clicks(LOG.query, LOG.ranking)
     asked, given = (
@@ -87,7 +88,7 @@ def test_predictions_of_the_log_may_be_given(name):
     assert other.value != asked.value
 
 
-@pytest.mark.parametrize(("name", "plain"), [("dr-ips", "ips"), ("dr-pi", "pi")])
+@loop_over(("name", "plain"), [("dr-ips", "ips"), ("dr-pi", "pi")])
 def test_a_good_model_makes_estimates_surer(name, plain):
     robust = estimate(name, LOG, CLICKS, UNIFORM, RANKER, WORLD, direct=USER)
     assert robust.stderr < estimate(plain, LOG, CLICKS, UNIFORM, RANKER).stderr
@@ -127,9 +128,9 @@ def weights_of(name):
     return tables.of(LOG.query, LOG.ranking)
 
 
-@pytest.mark.parametrize("name", ["dr-ips", "dr-pi"])
-@pytest.mark.parametrize("direct", ["tree", "lasso"])
-@pytest.mark.parametrize("clip", [None, 2.0])
+@loop_over("name", ["dr-ips", "dr-pi"])
+@loop_over("direct", ["tree", "lasso"])
+@loop_over("clip", [None, 2.0])
 def test_doubly_robust_regressions_predict_the_half_that_they_did_not_see(name, direct, clip):
     weights = weights_of(name)
     if clip is not None:
@@ -166,7 +167,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+@loop_over(("options", "message"), REFUSED.values())
 def test_options_that_would_be_ignored_or_fail_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         estimate("dr-ips", LOG, CLICKS, UNIFORM, RANKER, WORLD, **options)

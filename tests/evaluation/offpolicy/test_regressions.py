@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from sklearn.linear_model import Lasso
 
 from clickgym.evaluation.offpolicy.regressions import Products, RewardLasso, RewardTree
@@ -16,9 +17,9 @@ WEIGHT = RNG.integers(1, 5, len(PAGES)).astype(float)
 ONES = np.ones(len(PAGES))
 
 
-@pytest.mark.parametrize("weight", [ONES, WEIGHT], ids=["plain", "weighted"])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("which", [0, 1])
+@loop_over("weight", [ONES, WEIGHT])
+@loop_over("intercept", [True, False])
+@loop_over("which", [0, 1])
 def test_products_give_the_lasso_of_scikit_learn(weight, intercept, which):
     products = Products.from_rows(PAGES, REWARDS, weight)
     products = products if intercept else products.around_zero()
@@ -75,7 +76,7 @@ def test_weak_penalties_are_not_tried_after_stronger_ones_were_better(monkeypatc
     assert tried == [10.0, 0.05, 1e-3, 1e-4, 0.05]
 
 
-@pytest.mark.parametrize("make", [RewardTree, RewardLasso])
+@loop_over("make", [RewardTree, RewardLasso])
 def test_rewards_are_fitted_one_by_one(make):
     both = make().fit(PAGES, REWARDS).predict(PAGES)
     for which in (0, 1):
@@ -83,7 +84,7 @@ def test_rewards_are_fitted_one_by_one(make):
         np.testing.assert_allclose(both[:, which], alone[:, 0], atol=1e-9)
 
 
-@pytest.mark.parametrize("penalties", [0, [], [0.1, -1.0]])
+@loop_over("penalties", [0, [], [0.1, -1.0]])
 def test_penalties_must_be_above_zero(penalties):
     with pytest.raises(ValueError, match="penalties"):
         RewardLasso(penalties)

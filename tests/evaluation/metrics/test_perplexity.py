@@ -1,4 +1,4 @@
-"""Perplexity and log-likelihood."""
+"""Perplexity, log-likelihood and normalised perplexity."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 from conftest import random_models, small_world
 from judging import Conditional, Fixed, RankOnly, random_log, repeated
+from looping import loop_over
 from sklearn.metrics import log_loss
 
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
-from clickgym.evaluation.metrics import perplexity as outcomes
+from clickgym.evaluation import normalised_perplexity
+from clickgym.evaluation.metrics import perplexity as module
 
 MODELS = random_models()
-WORLDS = {"full": small_world(), "short": small_world(short=True)}
+WORLDS = [small_world(), small_world(short=True)]
+WORST = 0.2 + np.log(2.0)  # normalised
 TWO_PAGES = ClickLog([0, 0], [[0, 1], [1, -1]], [[1, 0], [0, 0]])
-
-
-@pytest.fixture(params=WORLDS)
-def any_world(request):
-    return WORLDS[request.param]
 
 
 def test_by_hand():
@@ -42,8 +40,9 @@ def test_certainty_has_perplexity_one():
     assert evaluation.perplexity(Fixed([1.0, 0.0]), log).mean == 1.0
 
 
-@pytest.mark.parametrize("conditional", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@loop_over("conditional", [True, False])
+@loop_over("name", MODELS)
+@loop_over("any_world", WORLDS)
 def test_equals_scikit_learns_log_loss(name, conditional, any_world):
     model = MODELS[name]
     log = random_log(any_world, MODELS[name if name in ("DBN", "CM") else "PBM"], weighted=True)
@@ -62,7 +61,8 @@ def test_equals_scikit_learns_log_loss(name, conditional, any_world):
     assert result.mean == pytest.approx(result.per_rank.mean())
 
 
-@pytest.mark.parametrize("conditional", [True, False])
+@loop_over("conditional", [True, False])
+@loop_over("any_world", WORLDS)
 def test_weights_count_like_repeated_rows(conditional, any_world):
     log = random_log(any_world, MODELS["UBM"], weighted=True)
     weighted = evaluation.perplexity(MODELS["UBM"], log, conditional)
@@ -71,6 +71,7 @@ def test_weights_count_like_repeated_rows(conditional, any_world):
     assert weighted.mean == pytest.approx(plain.mean, rel=1e-12)
 
 
+@loop_over("any_world", WORLDS)
 def test_compressing_changes_nothing(any_world):
     log = random_log(any_world, MODELS["CoCM"], n=5000)
     compressed = log.compress()
@@ -80,11 +81,14 @@ def test_compressing_changes_nothing(any_world):
     np.testing.assert_allclose(folded.per_rank, whole.per_rank, rtol=1e-12)
 
 
+@loop_over("any_world", WORLDS)
 def test_chunks_change_nothing(any_world, monkeypatch):
     log = random_log(any_world, MODELS["UBM"], weighted=True)
     whole = evaluation.perplexity(MODELS["UBM"], log)
-    monkeypatch.setattr(outcomes, "CHUNK", 7)
-    np.testing.assert_allclose(evaluation.perplexity(MODELS["UBM"], log).per_rank, whole.per_rank)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "CHUNK", 7)
+        chunks = evaluation.perplexity(MODELS["UBM"], log)
+    np.testing.assert_allclose(chunks.per_rank, whole.per_rank)
 
 
 def test_a_chunk_is_the_most_that_a_model_is_asked(world, monkeypatch):
@@ -95,7 +99,7 @@ def test_a_chunk_is_the_most_that_a_model_is_asked(world, monkeypatch):
             asked.append(len(query))
             return super().conditional_click_probs(query, ranking, clicks)
 
-    monkeypatch.setattr(outcomes, "CHUNK", 150)
+    monkeypatch.setattr(module, "CHUNK", 150)
     evaluation.perplexity(Watched(0.3), random_log(world, MODELS["PBM"], n=400))
     assert asked == [150, 150, 100]
 
@@ -134,8 +138,8 @@ def test_what_has_no_weight_may_be_impossible():
         assert evaluation.perplexity(Fixed(0.0), log).mean == 1.0
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e-6, 1.0 + 1e-6])
-@pytest.mark.parametrize("conditional", [True, False])
+@loop_over("wrong", [np.nan, np.inf, -1e-6, 1.0 + 1e-6])
+@loop_over("conditional", [True, False])
 def test_what_is_no_probability_is_an_error(wrong, conditional):
     with pytest.raises(ValueError, match="row 0, slot 1: not a probability"):
         evaluation.perplexity(Fixed([0.5, wrong]), TWO_PAGES, conditional)
@@ -183,7 +187,7 @@ def test_its_own_worlds_log_is_not(world):
     assert evaluation.perplexity(model, log).mean == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("weight", [None, [0.0, 0.0]])
+@loop_over("weight", [None, [0.0, 0.0]])
 def test_a_log_without_impressions_is_an_error(weight):
     rows = 0 if weight is None else 2
     log = ClickLog(
@@ -200,7 +204,8 @@ def test_a_log_of_empty_pages_is_an_error():
 
 
 @pytest.mark.filterwarnings("ignore:CM gives probability 0")
-@pytest.mark.parametrize("name", MODELS)
+@loop_over("name", MODELS)
+@loop_over("any_world", WORLDS)
 def test_the_true_model_beats_every_other(name, any_world):
     log = random_log(any_world, MODELS[name], n=40_000)
     found = {other: evaluation.perplexity(MODELS[other], log).mean for other in MODELS}
@@ -210,7 +215,8 @@ def test_the_true_model_beats_every_other(name, any_world):
 # Log-likelihood
 
 
-@pytest.mark.parametrize("name", MODELS)
+@loop_over("name", MODELS)
+@loop_over("any_world", WORLDS)
 def test_log_likelihood_is_the_sum_of_the_conditional_losses(name, any_world):
     log = random_log(any_world, MODELS["PBM"] if name == "UBM" else MODELS[name], weighted=True)
     probs = MODELS[name].conditional_click_probs(log.query, log.ranking, log.clicks)
@@ -220,12 +226,14 @@ def test_log_likelihood_is_the_sum_of_the_conditional_losses(name, any_world):
     assert evaluation.log_likelihood(MODELS[name], log) == pytest.approx(expected)
 
 
+@loop_over("any_world", WORLDS)
 def test_log_likelihood_weighs_like_repeated_rows(any_world):
     log = random_log(any_world, MODELS["DBN"], weighted=True)
     plain = evaluation.log_likelihood(MODELS["DBN"], repeated(log))
     assert evaluation.log_likelihood(MODELS["DBN"], log) == pytest.approx(plain, rel=1e-12)
 
 
+@loop_over("any_world", WORLDS)
 def test_log_likelihood_is_not_changed_by_compressing(any_world):
     log = random_log(any_world, MODELS["DBN"], n=5000)
     folded = evaluation.log_likelihood(MODELS["DBN"], log.compress())
@@ -243,7 +251,7 @@ def test_log_likelihood_ignores_what_has_no_weight():
     assert evaluation.log_likelihood(Fixed(0.0), log) == 0.0
 
 
-@pytest.mark.parametrize("wrong", [np.nan, 0.1])
+@loop_over("wrong", [np.nan, 0.1])
 def test_what_is_no_log_probability_is_an_error(wrong):
     class Broken(Fixed):
         def log_likelihood(self, query, ranking, clicks):
@@ -256,3 +264,63 @@ def test_what_is_no_log_probability_is_an_error(wrong):
 def test_log_likelihood_needs_a_generative_model():
     with pytest.raises(clickmodels.NotCapable, match="not generative"):
         evaluation.log_likelihood(Conditional(0.5), TWO_PAGES)
+
+
+# Normalised perplexity, equation 16
+
+
+def test_normalised_by_hand():
+    result = normalised_perplexity([1.2, 1.3, 1.6])
+    np.testing.assert_allclose(result, [0.2, 0.2 + np.log(1.25), WORST])
+
+
+def test_models_are_on_the_last_axis():
+    values = 1.0 + np.random.default_rng(0).random((3, 4, 5))
+    result = normalised_perplexity(values)
+    np.testing.assert_allclose(result[2, 1], normalised_perplexity(values[2, 1]))
+    np.testing.assert_allclose(result.min(axis=-1), 0.2)
+    np.testing.assert_allclose(result.max(axis=-1), WORST)
+
+
+def test_equal_models_all_get_the_best():
+    np.testing.assert_array_equal(normalised_perplexity([[1.3, 1.3], [1.1, 1.2]])[0], 0.2)
+
+
+def test_a_single_model_is_the_best():
+    np.testing.assert_array_equal(normalised_perplexity([1.7]), 0.2)
+
+
+def test_a_dict_gives_a_dict():
+    result = normalised_perplexity({"PBM": 1.2, "UBM": 1.6, "DBN": 1.3})
+    assert list(result) == ["PBM", "UBM", "DBN"]
+    assert result["DBN"] == pytest.approx(0.2 + np.log(1.25))
+
+
+def test_a_dict_of_arrays_gives_arrays():
+    result = normalised_perplexity({"PBM": [1.2, 1.5], "UBM": [1.6, 1.1]})
+    np.testing.assert_allclose(result["PBM"], [0.2, WORST])
+
+
+def test_an_infinite_perplexity_takes_the_limit():
+    np.testing.assert_allclose(normalised_perplexity([1.2, np.inf, 1.9]), [0.2, WORST, 0.2])
+
+
+def test_all_infinite_are_equal():
+    np.testing.assert_array_equal(normalised_perplexity([np.inf, np.inf]), 0.2)
+
+
+def test_the_input_is_left_alone():
+    values = np.array([1.2, 1.3])
+    normalised_perplexity(values)
+    np.testing.assert_array_equal(values, [1.2, 1.3])
+
+
+@loop_over("wrong", [[1.2, np.nan], [], 1.2, {}])
+def test_what_cannot_be_compared_is_an_error(wrong):
+    with pytest.raises(ValueError, match="perplexities"):
+        normalised_perplexity(wrong)
+
+
+def test_different_shapes_are_an_error():
+    with pytest.raises(ValueError, match="different shapes"):
+        normalised_perplexity({"PBM": [1.2, 1.5], "UBM": [1.6]})

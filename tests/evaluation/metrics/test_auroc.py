@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from conftest import random_models, small_world
 from judging import Conditional, Fixed, RankOnly, random_log, repeated
+from looping import loop_over
 from sklearn.metrics import roc_auc_score
 
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
 
 MODELS = random_models()
-WORLDS = {"full": small_world(), "short": small_world(short=True)}
-
-
-@pytest.fixture(params=WORLDS)
-def any_world(request):
-    return WORLDS[request.param]
+WORLDS = [small_world(), small_world(short=True)]
 
 
 def test_by_hand():
@@ -33,9 +29,10 @@ def test_perfect_predictions_have_area_one():
     assert evaluation.auroc(Fixed([0.6, 0.4]), log).full == 1.0
 
 
-@pytest.mark.parametrize("conditional", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@loop_over("conditional", [True, False])
+@loop_over("weighted", [True, False])
+@loop_over("name", MODELS)
+@loop_over("any_world", WORLDS)
 def test_equals_scikit_learns(name, weighted, conditional, any_world):
     model = MODELS[name]
     log = random_log(any_world, model, weighted=weighted)
@@ -57,6 +54,7 @@ def test_equals_scikit_learns(name, weighted, conditional, any_world):
         assert result.per_rank[rank] == pytest.approx(expected)
 
 
+@loop_over("any_world", WORLDS)
 def test_weights_count_like_repeated_rows(any_world):
     log = random_log(any_world, MODELS["UBM"], weighted=True)
     weighted = evaluation.auroc(MODELS["UBM"], log)
@@ -65,6 +63,7 @@ def test_weights_count_like_repeated_rows(any_world):
     assert weighted.full == pytest.approx(plain.full, rel=1e-12)
 
 
+@loop_over("any_world", WORLDS)
 def test_compressing_changes_nothing(any_world):
     log = random_log(any_world, MODELS["CoCM"], n=5000)
     whole = evaluation.auroc(MODELS["CoCM"], log)
@@ -73,7 +72,7 @@ def test_compressing_changes_nothing(any_world):
     assert folded.full == pytest.approx(whole.full, rel=1e-12)
 
 
-@pytest.mark.parametrize("clicked", [0, 1])
+@loop_over("clicked", [0, 1])
 def test_one_class_has_no_area(clicked):
     log = ClickLog([0, 0], [[0, 1], [0, 1]], [[clicked, 1], [clicked, 0]])
     result = evaluation.auroc(Fixed(0.5), log)

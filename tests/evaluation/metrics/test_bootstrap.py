@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import random_models, small_world
 from judging import Fixed, RankOnly, random_log, repeated
+from looping import loop_over
 from scipy import stats
 
 from clickgym import clickmodels, evaluation
@@ -14,18 +15,15 @@ from clickgym.evaluation import bootstrap, perplexity_interval
 from clickgym.evaluation.metrics.bootstrap import resample_counts
 
 MODELS = random_models()
-WORLDS = {"full": small_world(), "short": small_world(short=True)}
-
-
-@pytest.fixture(params=WORLDS)
-def log(request):
-    return random_log(WORLDS[request.param], MODELS["UBM"], n=1500)
+FULL, SHORT = small_world(), small_world(short=True)
+LOGS = [random_log(world, MODELS["UBM"], n=1500) for world in (FULL, SHORT)]
 
 
 def mean_perplexity(model):
     return lambda part: evaluation.perplexity(model, part).mean
 
 
+@loop_over("log", LOGS)
 def test_is_around_the_perplexity(log):
     found = perplexity_interval(MODELS["UBM"], log)
     assert found.mean == pytest.approx(evaluation.perplexity(MODELS["UBM"], log).mean, rel=1e-12)
@@ -34,12 +32,14 @@ def test_is_around_the_perplexity(log):
     assert found.n == len(log)
 
 
+@loop_over("log", LOGS)
 def test_equals_calling_the_model_on_every_resample(log):
     fast = perplexity_interval(MODELS["UBM"], log, resamples=30, seed=4)
     slow = bootstrap(mean_perplexity(MODELS["UBM"]), log, resamples=30, seed=4)
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
 
 
+@loop_over("log", LOGS)
 def test_clicks_unseen_can_be_judged_too(log):
     fast = perplexity_interval(MODELS["UBM"], log, conditional=False, resamples=30, seed=4)
     slow = bootstrap(
@@ -49,6 +49,7 @@ def test_clicks_unseen_can_be_judged_too(log):
     np.testing.assert_allclose(fast, slow, rtol=1e-12)
 
 
+@loop_over("log", LOGS)
 def test_bounds_are_near_scipys(log):
     def statistic(rows):
         return evaluation.perplexity(MODELS["UBM"], log[rows]).mean
@@ -63,7 +64,7 @@ def test_bounds_are_near_scipys(log):
 
 
 def test_a_weighted_log_has_the_interval_of_the_repeated_one():
-    log = random_log(WORLDS["short"], MODELS["UBM"], n=1500, weighted=True)
+    log = random_log(SHORT, MODELS["UBM"], n=1500, weighted=True)
     weighted = perplexity_interval(MODELS["UBM"], log, resamples=4000)
     plain = perplexity_interval(MODELS["UBM"], repeated(log), resamples=4000)
     assert weighted.mean == pytest.approx(plain.mean, rel=1e-12)
@@ -71,6 +72,7 @@ def test_a_weighted_log_has_the_interval_of_the_repeated_one():
     assert weighted.n == plain.n
 
 
+@loop_over("log", LOGS)
 def test_a_compressed_log_has_the_same_interval(log):
     whole = perplexity_interval(MODELS["UBM"], log, resamples=4000)
     folded = perplexity_interval(MODELS["UBM"], log.compress(), resamples=4000)
@@ -78,7 +80,7 @@ def test_a_compressed_log_has_the_same_interval(log):
 
 
 def test_it_covers_the_truth():
-    model, world = MODELS["PBM"], WORLDS["short"]
+    model, world = MODELS["PBM"], SHORT
     truth = evaluation.perplexity(model, random_log(world, model, n=200_000, seed=99)).mean
     covered = 0
     for seed in range(100):
@@ -87,12 +89,14 @@ def test_it_covers_the_truth():
     assert 86 <= covered <= 100
 
 
+@loop_over("log", LOGS)
 def test_the_seed_decides(log):
     first = perplexity_interval(MODELS["UBM"], log, resamples=50, seed=1)
     assert perplexity_interval(MODELS["UBM"], log, resamples=50, seed=1) == first
     assert perplexity_interval(MODELS["UBM"], log, resamples=50, seed=2) != first
 
 
+@loop_over("log", LOGS)
 def test_more_confidence_is_wider(log):
     narrow = perplexity_interval(MODELS["UBM"], log, confidence=0.5)
     wide = perplexity_interval(MODELS["UBM"], log, confidence=0.99)
@@ -122,13 +126,14 @@ def test_an_impossible_page_is_infinite_in_the_resamples_that_have_it():
 
 
 def test_resamples_have_as_many_impressions_as_the_log():
-    log = random_log(WORLDS["full"], MODELS["UBM"], weighted=True)
+    log = random_log(FULL, MODELS["UBM"], weighted=True)
     for counts in resample_counts(log, 5, 0):
         assert counts.sum() == log.impressions
         assert (counts[log.weight == 0] == 0).all()
 
 
-def test_any_statistic_can_be_resample_counts(log):
+@loop_over("log", LOGS)
+def test_any_statistic_can_be_resampled(log):
     def clicks(part):
         weight = np.ones(len(part)) if part.weight is None else part.weight
         return float(weight @ part.clicks.sum(axis=1) / part.impressions)
@@ -139,16 +144,19 @@ def test_any_statistic_can_be_resample_counts(log):
     assert found.half_width == pytest.approx(1.96 * error, rel=0.1)
 
 
+@loop_over("log", LOGS)
 def test_a_statistic_that_is_nan_is_an_error(log):
     with pytest.raises(ValueError, match="NaN"):
         bootstrap(lambda part: np.nan, log, resamples=2)
 
 
+@loop_over("log", LOGS)
 def test_resamples_must_be_more_than_one(log):
     with pytest.raises(ValueError, match="resamples"):
         perplexity_interval(MODELS["UBM"], log, resamples=1)
 
 
+@loop_over("log", LOGS)
 def test_needs_a_conditional_model(log):
     with pytest.raises(clickmodels.NotCapable):
         perplexity_interval(RankOnly(0.5), log)
@@ -160,6 +168,7 @@ def test_a_log_without_impressions_is_an_error():
         perplexity_interval(Fixed(0.5), log)
 
 
+@loop_over("log", LOGS)
 def test_the_model_is_asked_once(log):
     asked = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from scipy import stats
 from slates import (
     CLICKS,
@@ -24,7 +25,7 @@ from clickgym.evaluation.offpolicy.slate_estimates import ratio_estimate
 from clickgym.policies import Ranker
 
 
-@pytest.mark.parametrize("name", ["ips", "wips"])
+@loop_over("name", ["ips", "wips"])
 def test_all_weights_zero_is_no_nan(name):
     away = LOG[evaluation.importance_weights(LOG, RANKER, UNIFORM) == 0]
     got = estimate(name, away, np.ones(len(away)), UNIFORM, RANKER)
@@ -50,7 +51,7 @@ def test_rows_of_weight_zero_do_not_make_a_ratio_nan():
     assert (got.value, got.stderr, got.low) == (expected.value, expected.stderr, expected.low)
 
 
-@pytest.mark.parametrize("name", ["on-policy", "ips", "wips", "pi"])
+@loop_over("name", ["on-policy", "ips", "wips", "pi"])
 def test_a_single_impression_has_an_infinite_interval(name):
     log = ClickLog([0], [[4, 0, 2]], np.zeros((1, 3), dtype=bool))
     got = estimate(name, log, [1.0], UNIFORM, RANKER)
@@ -58,7 +59,7 @@ def test_a_single_impression_has_an_infinite_interval(name):
     assert (got.low, got.high) == (-np.inf, np.inf)
 
 
-@pytest.mark.parametrize("name", ["wips", "wpi"])
+@loop_over("name", ["wips", "wpi"])
 def test_the_ratios_intervals_are_students_by_their_effective_sample_size(name):
     """Normal quantiles would be too small where a few impressions have all the weight."""
     got = estimate(name, LOG[:300], CLICKS[:300], UNIFORM, RANKER)
@@ -67,7 +68,7 @@ def test_the_ratios_intervals_are_students_by_their_effective_sample_size(name):
     assert got.high - got.value == pytest.approx(quantile * got.stderr)
 
 
-@pytest.mark.parametrize("name", ["ips", "wips"])
+@loop_over("name", ["ips", "wips"])
 def test_equal_rewards_of_the_few_pages_that_match_are_no_certainty(name):
     weights = evaluation.importance_weights(LOG, RANKER)
     level = 0.0 if name == "ips" else 1.0
@@ -84,7 +85,7 @@ def test_equal_rewards_of_the_few_pages_that_match_are_no_certainty(name):
 
 
 @pytest.mark.filterwarnings("ignore::clickgym.evaluation.NoOverlap")
-@pytest.mark.parametrize("name", ["ips", "pi", "dm-lasso"])
+@loop_over("name", ["ips", "pi", "dm-lasso"])
 def test_a_ranker_that_does_not_say_how_many_candidates_there_are(name):
     rankings = [[2, 1, 0], [3, 2, 0], [1, -1, -1]]
     one, other = (Ranker.from_rankings(rankings, number) for number in (None, N))
@@ -95,7 +96,7 @@ def test_a_ranker_that_does_not_say_how_many_candidates_there_are(name):
     assert found.value == pytest.approx(expected.value)
 
 
-@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])
+@loop_over("name", ["ips", "wips", "pi", "wpi"])
 def test_the_mean_weight_shows_a_log_of_another_policy(name):
     own, other = (
         estimate(name, ClickLog(log.query, log.ranking, log.clicks),

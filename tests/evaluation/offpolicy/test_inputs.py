@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from looping import loop_over
 from slates import (
     CLICKS,
     LOG,
@@ -33,7 +34,7 @@ from clickgym.policies import PlackettLuce, Policy, Ranker
 from clickgym.policies.slates import draws
 
 NAMES = evaluation.estimator_names()
-every_name = pytest.mark.parametrize("name", NAMES)
+every_name = loop_over("name", NAMES)
 # Features that say which document of which query it is, so that a linear model can be right.
 ONE_HOT = np.eye(Q * N).reshape(Q, N, Q * N)
 
@@ -45,9 +46,9 @@ def options_for(name):
 # What every estimator has
 
 
-@every_name
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:the log is not the target's own")
-@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+@loop_over("target", [RANKER, SOFT])
 def test_an_estimate_is_a_number_with_interval_and_method(name, target):
     got = estimate(name, LOG, CLICKS, UNIFORM, target, WORLD, **options_for(name))
     assert isinstance(got, SlateEstimate)
@@ -74,8 +75,8 @@ def test_an_estimate_survives_pickling():
     assert (again.value, again.__dict__) == (got.value, got.__dict__)
 
 
-@pytest.mark.parametrize("name", ["on-policy", "ips", "wips", "pi", "wpi"])
-@pytest.mark.parametrize("clip", [None, 2.0])
+@loop_over("name", ["on-policy", "ips", "wips", "pi", "wpi"])
+@loop_over("clip", [None, 2.0])
 def test_a_compressed_log_gives_what_the_whole_one_gives(name, clip):
     folded = LOG.compress()
     assert len(folded) < len(LOG)
@@ -88,7 +89,7 @@ def test_a_compressed_log_gives_what_the_whole_one_gives(name, clip):
         assert getattr(short, attribute) == pytest.approx(getattr(whole, attribute), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso", "dr-ips", "dr-pi"])
+@loop_over("name", ["dm-tree", "dm-lasso", "dr-ips", "dr-pi"])
 def test_regressions_see_impressions_of_a_compressed_log(name):
     """Halves of rows would put a page's rewards into one half each, which biases every fit."""
     folded = LOG.compress()
@@ -103,7 +104,7 @@ def test_regressions_see_impressions_of_a_compressed_log(name):
     assert (got.value, got.stderr) == pytest.approx((expected.value, expected.stderr), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+@loop_over("name", ["dm-tree", "dm-lasso"])
 def test_the_first_half_is_fitted_and_the_second_asked(name):
     """The second half's rewards do not matter, and its queries alone do."""
     first = np.arange(ROWS) < ROWS // 2
@@ -116,7 +117,7 @@ def test_the_first_half_is_fitted_and_the_second_asked(name):
                                   features=ONE_HOT).value + 0.3  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["dm-tree", "dm-lasso"])
+@loop_over("name", ["dm-tree", "dm-lasso"])
 def test_a_log_sorted_by_query_has_random_halves(name):
     order = np.argsort(LOG.query, kind="stable")
     first = (np.arange(ROWS) < ROWS // 2).astype(float)
@@ -151,7 +152,7 @@ def test_weights_made_for_another_target_are_refused():
         estimate("pi", LOG, CLICKS, UNIFORM, RANKER, weights=weights)
 
 
-@pytest.mark.parametrize("name", ["ips", "pi"])
+@loop_over("name", ["ips", "pi"])
 def test_clipping_limits_the_largest_weight_and_says_so(name):
     got = estimate(name, LOG, CLICKS, UNIFORM, RANKER, clip=1.5)
     assert got.largest_weight == 1.5
@@ -206,7 +207,7 @@ def test_weights_can_be_made_before():
 # Errors
 
 
-@pytest.mark.parametrize("name", ["ips", "pi"])
+@loop_over("name", ["ips", "pi"])
 def test_a_page_that_logging_never_shows_is_an_error_that_names_the_row(name):
     log = narrow_log()
     shown = log.ranking.copy()
@@ -216,7 +217,7 @@ def test_a_page_that_logging_never_shows_is_an_error_that_names_the_row(name):
         estimate(name, bad, np.ones(len(log)), NARROW, NARROW)
 
 
-@pytest.mark.parametrize("value", [-np.inf, np.nan, np.inf])
+@loop_over("value", [-np.inf, np.nan, np.inf])
 def test_a_propensity_that_is_not_finite_is_an_error_that_names_the_row(value):
     propensity = LOG.log_propensity.copy()
     propensity[5] = value
@@ -228,7 +229,7 @@ def test_a_propensity_that_is_not_finite_is_an_error_that_names_the_row(value):
         estimate("ips", later, CLICKS, None, RANKER)
 
 
-@pytest.mark.parametrize("name", ["ips", "wips", "dr-ips"])
+@loop_over("name", ["ips", "wips", "dr-ips"])
 def test_a_propensity_too_small_to_divide_by_is_an_error_that_names_the_row(name):
     propensity = LOG.log_propensity.copy()
     row = int(np.flatnonzero(evaluation.importance_weights(LOG, SOFT) > 0)[0])
@@ -238,7 +239,7 @@ def test_a_propensity_too_small_to_divide_by_is_an_error_that_names_the_row(name
         estimate(name, log, CLICKS, None, SOFT, WORLD)
 
 
-@pytest.mark.parametrize("row", [3, 1500])
+@loop_over("row", [3, 1500])
 def test_a_repeated_document_is_an_error_that_names_the_row(row):
     """Each of its documents is shown in its slot, but never together: PI sees slots alone."""
     query = np.zeros(ROWS, dtype=np.int64)
@@ -298,7 +299,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@loop_over("case", WRONG)
 def test_wrong_inputs_are_errors_that_name_them(case):
     arguments, options, message = WRONG[case]
     with pytest.raises(ValueError, match=message):

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from looping import loop_over
 from slates import (
     CANDIDATES,
     EQUAL,
@@ -33,10 +34,8 @@ from clickgym.policies import PlackettLuce, Ranker
 
 LOGGING = ["Uniform", "PlackettLuce", "PlackettLuce of equal weights", "Product", "mixture"]
 TARGETS = ["Uniform", "PlackettLuce at 0.3", "Ranker"]
-every_pair = pytest.mark.parametrize(
-    ("logging", "target"),
-    [(POLICIES[one], POLICIES[two]) for one in LOGGING for two in TARGETS],
-    ids=[f"{one} to {two}" for one in LOGGING for two in TARGETS],
+every_pair = loop_over(
+    ("logging", "target"), [(POLICIES[one], POLICIES[two]) for one in LOGGING for two in TARGETS]
 )
 ndcg = partial(evaluation.metric_rewards, "ndcg", world=WORLD)
 err = partial(evaluation.metric_rewards, "err", world=WORLD)
@@ -102,7 +101,7 @@ def test_theorem_1_by_hand():
 # Identities
 
 
-@pytest.mark.parametrize("name", ["Uniform", "PlackettLuce", "Product", "mixture"])
+@loop_over("name", ["Uniform", "PlackettLuce", "Product", "mixture"])
 def test_pi_is_the_mean_for_the_logging_policy_itself(name):
     policy = POLICIES[name]
     query = np.repeat(np.arange(Q), 50)
@@ -180,14 +179,14 @@ def repeated():
     }
 
 
-@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi"])
+@loop_over("name", ["ips", "wips", "pi", "wpi"])
 def test_intervals_cover_the_value_as_often_as_they_say(repeated, name):
     rows, truth = repeated["ndcg"]
     _, low, high = rows[name]
     assert 0.90 <= ((low <= truth) & (truth <= high)).mean() <= 0.98
 
 
-@pytest.mark.parametrize(("name", "metric"), [("ips", "ndcg"), ("ips", "err"), ("pi", "ndcg")])
+@loop_over(("name", "metric"), [("ips", "ndcg"), ("ips", "err"), ("pi", "ndcg")])
 def test_unbiased(repeated, name, metric):
     rows, truth = repeated[metric]
     values = rows[name][0]

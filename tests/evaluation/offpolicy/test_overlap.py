@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from slates import (
     CLICKS,
     FEWER,
@@ -29,8 +30,8 @@ from clickgym.evaluation import NoOverlap, estimate
 from clickgym.policies import PlackettLuce, Product, Ranker
 
 
-@pytest.mark.parametrize("name", ["ips", "wips", "pi", "wpi", "dr-ips", "dr-pi"])
-@pytest.mark.parametrize("target", [RANKER, SOFT], ids=["deterministic", "stochastic"])
+@loop_over("name", ["ips", "wips", "pi", "wpi", "dr-ips", "dr-pi"])
+@loop_over("target", [RANKER, SOFT])
 def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target):
     log = narrow_log()
     options = {"direct": USER} if name.startswith("dr") else {}
@@ -40,7 +41,7 @@ def test_a_target_that_shows_what_logging_does_not_is_warned_about(name, target)
     assert got.bound is None  # Theorem 1 needs overlap
 
 
-@pytest.mark.parametrize("name", ["ips", "pi", "dr-pi"])
+@loop_over("name", ["ips", "pi", "dr-pi"])
 def test_the_warning_points_at_the_caller(name):
     log = narrow_log()
     with pytest.warns(NoOverlap) as caught:
@@ -66,7 +67,7 @@ def test_documents_that_logging_does_not_know_are_no_overlap():
     assert not weights.covered.any()
 
 
-@pytest.mark.parametrize("name", ["ips", "pi", "dr-ips", "dr-pi"])
+@loop_over("name", ["ips", "pi", "dr-ips", "dr-pi"])
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_overlap_is_not_warned_about(name):
     assert np.isfinite(estimate(name, LOG, CLICKS, UNIFORM, SOFT, WORLD).value)
@@ -86,7 +87,7 @@ def steep(kind):
     return Product(np.broadcast_to(weights**20 / (weights**20).sum(), (1, K, N)))
 
 
-@pytest.mark.parametrize("kind", ["Plackett-Luce", "product"])
+@loop_over("kind", ["Plackett-Luce", "product"])
 def test_what_is_hardly_ever_shown_does_not_drown_the_weights_of_common_pages(kind):
     """Γ† has entries of 1e60 there, which cancel for the pages that are shown."""
     logging, target = steep(kind), Ranker.from_rankings([[4, 0, 1]], N)
@@ -98,7 +99,7 @@ def test_what_is_hardly_ever_shown_does_not_drown_the_weights_of_common_pages(ki
     assert 0 < weights.sigma_squared[0] < np.inf
 
 
-@pytest.mark.parametrize("kind", ["Plackett-Luce", "product"])
+@loop_over("kind", ["Plackett-Luce", "product"])
 def test_what_is_hardly_ever_shown_does_not_matter_to_a_target_without_it(kind):
     logging, target = steep(kind), Ranker.from_rankings([[1, 0, 2]], N)
     weights = evaluation.PseudoinverseWeights(logging, target, [0])

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from conftest import random_models, small_world
+from looping import loop_over
 
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels import registry
@@ -44,8 +45,8 @@ def model_of(name):
     return clickmodels.fit(name, log, world, **settings)
 
 
-@pytest.mark.parametrize("kind", ["deterministic", "stochastic"])
 @pytest.mark.parametrize("name", GENERATIVE)
+@loop_over("kind", ["deterministic", "stochastic"])
 def test_value_agrees_with_a_long_simulation(name, kind):
     world, model = small_world(), model_of(name)
     policy = policies_of(world)[kind]
@@ -56,7 +57,7 @@ def test_value_agrees_with_a_long_simulation(name, kind):
     assert abs(clicks.mean() - got) < 4.5 * clicks.std() / PAGES**0.5
 
 
-@pytest.mark.parametrize("name", ["DBN", "CoCM", "NCM"])
+@loop_over("name", ["DBN", "CoCM", "NCM"])
 def test_value_agrees_with_the_environment_itself(name):
     world, model = small_world(), model_of(name)
     policy = policies_of(world)["deterministic"]
@@ -106,7 +107,7 @@ class NoExpectations(clickmodels.DBN):
         raise clickmodels.NotExact("not here")
 
 
-@pytest.mark.parametrize("kind", ["deterministic", "stochastic"])
+@loop_over("kind", ["deterministic", "stochastic"])
 def test_clicks_are_drawn_where_they_cannot_be_expected(kind):
     world, model = small_world(), model_of("DBN")
     blind = NoExpectations(model.attractiveness, model.satisfaction, model.continuation)

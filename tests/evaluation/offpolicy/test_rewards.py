@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from slates import (
     CLICKS,
     LOG,
@@ -30,7 +31,7 @@ def test_ndcg_of_pages_by_hand():
     np.testing.assert_allclose(got, shown / ideal[LOG.query])
 
 
-@pytest.mark.parametrize(("denominator", "top"), [("2**max - 1", 15.0), ("2**max", 16.0)])
+@loop_over(("denominator", "top"), [("2**max - 1", 15.0), ("2**max", 16.0)])
 def test_err_of_pages_by_hand(denominator, top):
     world = data.World([[4, 2, 0]])
     got = evaluation.metric_rewards("err", [0, 0], [[1, 0, 2], [0, -1, -1]], world, denominator)

@@ -7,9 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from looping import loop_over
 from scipy import stats
 
 from clickgym.evaluation import interval, marks, welch
+from clickgym.evaluation.statistics import rank_correlation
 
 
 def seeds_with(mean: float, half_width: float, n: int = 10) -> np.ndarray:
@@ -22,8 +24,8 @@ def seeds_with(mean: float, half_width: float, n: int = 10) -> np.ndarray:
 # Intervals
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
-@pytest.mark.parametrize("n", [2, 10])
+@loop_over("confidence", [0.5, 0.95, 0.99])
+@loop_over("n", [2, 10])
 def test_interval_is_scipys(n, confidence):
     values = np.random.default_rng(n).normal(3.0, 2.0, size=n)
     low, high = stats.t.interval(confidence, n - 1, values.mean(), stats.sem(values))
@@ -50,13 +52,13 @@ def test_an_infinite_value_has_no_interval():
     assert np.isnan(found.half_width)
 
 
-@pytest.mark.parametrize("wrong", [[1.0, np.nan], [], [[1.0, 2.0]]])
+@loop_over("wrong", [[1.0, np.nan], [], [[1.0, 2.0]]])
 def test_what_is_no_list_of_values_is_an_error(wrong):
     with pytest.raises(ValueError, match="values"):
         interval(wrong)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, np.nan])
+@loop_over("confidence", [0.0, 1.0, 95, np.nan])
 def test_confidence_must_be_a_share(confidence):
     with pytest.raises(ValueError, match="confidence"):
         interval([1.0, 2.0], confidence)
@@ -65,8 +67,8 @@ def test_confidence_must_be_a_share(confidence):
 # Welch
 
 
-@pytest.mark.parametrize("sizes", [(2, 2), (10, 10), (3, 40)])
-@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-150])
+@loop_over("sizes", [(2, 2), (10, 10), (3, 40)])
+@loop_over("scale", [1.0, 1e-4, 1e-150])
 def test_welch_is_scipys(sizes, scale):
     rng = np.random.default_rng(1)
     a, b = rng.normal(0.0, 1.0, sizes[0]), rng.normal(0.8, 3.0, sizes[1])
@@ -96,7 +98,7 @@ def test_different_constants_are_different():
     assert welch([0.1] * 3, [0.1 + 1e-12] * 10) == 0.0
 
 
-@pytest.mark.parametrize("other", [[1.2, 1.3], [2.0]])
+@loop_over("other", [[1.2, 1.3], [2.0]])
 def test_a_single_value_cannot_be_tested(other):
     assert np.isnan(welch([1.0], other))
 
@@ -111,6 +113,22 @@ def test_infinite_is_different_from_finite():
 
 def test_infinite_is_equal_to_infinite():
     assert welch([np.inf, 1.0], [np.inf, np.inf]) == 1.0
+
+
+# Rank correlation
+
+
+def test_rank_correlation_is_pearsons_of_the_ranks():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 5, 30)  # with ties
+    second = first + rng.normal(0.0, 2.0, 30)
+    expected = np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1]
+    assert rank_correlation(first, second) == expected
+    assert rank_correlation(first, -second) == pytest.approx(-expected)
+
+
+def test_ties_alone_say_nothing_of_a_correlation():
+    assert rank_correlation([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) == 0.0
 
 
 # Marks
@@ -233,7 +251,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("column", PUBLISHED)
+@loop_over("column", PUBLISHED)
 def test_marks_are_those_that_the_paper_printed(column):
     lower_is_better, reference, cells = PUBLISHED[column]
     results = {name: seeds_with(mean, half) for name, (mean, half, _) in cells.items()}
