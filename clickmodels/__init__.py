@@ -2,7 +2,7 @@
 
 from .arm import ARM
 from .arm_nc import ARMNC
-from .base import ClickModel, NotCapable, NotExact
+from .base import ClickModel, NotCapable
 from .cacm import CACMMinus
 from .ccm import CCM
 from .cm import CM
@@ -15,6 +15,7 @@ from .drctr import DRCTR
 from .ensemble import Ensemble
 from .fitting import bootstrap_weights, fit, member_seed, names
 from .ncm.model import NCM
+from .pages import NotExact
 from .pbm import PBM
 from .popularity import RankTopObs, TopPop, TopPopObs
 from .rctr import RCTR

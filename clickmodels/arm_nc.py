@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ..common import checks
-from ..data import World
-from .arm import design
+from ..common.typing import Floats
 from .base import CONDITIONAL, RANK, ClickModel
-from .reading.prefixes import check_slots
+from .reading.attractiveness import WithAttractiveness
 from .registry import register
-from .tablefit.cells import Cells, SlotCells
-from .tablefit.examined_fit import Examination, LinearExamination
-from .tablefit.examined_strategy import ExaminedModel, Floats
-from .tablefit.pair_counts import PairCellFold
-
-if TYPE_CHECKING:
-    from .networks.network import Network
+from .tablefit.cells import own_prefix_cells
+from .tablefit.examined_fit import ClickRegression, ExaminedFit
 
 
 @register("ARM-NC")
-class ARMNC(ExaminedModel):
+class ARMNC(WithAttractiveness, ClickModel):
     """Non-causal ARM (the robustness paper, section 3.2.3): a warning, not a model to use.
 
     Assumptions: as ARM, but the logistic regression also reads the click on the rank itself, so
@@ -40,6 +33,7 @@ class ARMNC(ExaminedModel):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL})
+    table_fit = ExaminedFit(own_prefix_cells, ClickRegression)
 
     def __init__(self, attractiveness: ArrayLike, weights: ArrayLike) -> None:
         super().__init__(attractiveness)
@@ -52,43 +46,14 @@ class ARMNC(ExaminedModel):
         """K."""
         return len(self.weights) - 1
 
-    @classmethod
-    def _cells(cls, slots: int) -> Cells:
-        check_slots(slots, cls.name)
-        return _cells_with_own_click
-
-    @classmethod
-    def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
-        return LinearExamination(len(fold.cells), design(fold.slots + 1)[fold.cells])
-
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
-    ) -> ClickModel:
-        return cls(attractiveness, theta)
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.prefix_networks import ARMNCNetwork
-
-        return ARMNCNetwork(world, slots, embedding, hidden)
-
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness, "weights": self.weights}
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return "P(C_k = 1)" given c_1 .. c_k, the click itself included, (n, K)."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         seen = np.cumsum(clicks * self.weights[1 : clicks.shape[1] + 1], axis=1)
         return self._attractiveness.rows(query, ranking) * expit(self.weights[0] + seen)
-
-
-def _cells_with_own_click(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
-    """Yield the number of the prefix that ends with each slot's own click."""
-    code = np.zeros(len(clicks), dtype=np.int64)
-    for slot in range(clicks.shape[1]):
-        code = 2 * code + clicks[:, slot]
-        yield SlotCells((2 << slot) - 1, 2 << slot, code)

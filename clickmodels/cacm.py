@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from scipy.special import expit
-
-from ..data import World
-from .base import ClickModel
-from .reading.prefixes import PrefixModel, check_slots
-from .registry import register
-from .tablefit.examined_fit import Examination
-from .tablefit.examined_strategy import Floats
+from .reading.prefixes import PrefixModel
+from .registry import network_class, register
+from .tablefit.cells import prefix_cells
+from .tablefit.examined_fit import Examination, ExaminedFit
 from .tablefit.pair_counts import PairCellFold
 
-if TYPE_CHECKING:
-    from .networks.network import Network
 
-_HIDDEN = 32
+def gru_examination(fold: PairCellFold, seed: int) -> Examination:
+    """Return the GRU of the registered network as the examination of a fold's cells."""
+    network: Any = network_class("CACM-minus")
+    examination: Examination = network.examination_of(fold, seed)
+    return examination
 
 
 @register("CACM-minus")
@@ -35,28 +33,7 @@ class CACMMinus(PrefixModel):
         By the number of the click prefix.
     """
 
-    deterministic: ClassVar[frozenset[str]] = frozenset()
-
-    @classmethod
-    def _examination(cls, fold: PairCellFold, seed: int) -> Examination:
-        from .networks.prefix_networks import GRUExamination
-        from .networks.schedule import seeded
-
-        with seeded(seed):
-            return GRUExamination(fold.slots, _HIDDEN, fold.cells)
-
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, theta: Floats, examination: Any, fold: PairCellFold
-    ) -> ClickModel:
-        return cls(attractiveness, expit(examination.all_logits(theta)))
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.prefix_networks import CACMMinusNetwork
-
-        check_slots(slots, cls.name)
-        return CACMMinusNetwork(world, slots, embedding, hidden)
+    table_fit = ExaminedFit(prefix_cells, gru_examination, uses_network=True)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..data import ClickLog, World
-from .base import ClickModel
-from .dbn import DBN
+from ..data import ClickLog
+from .reading.cascade import CascadeModel, SatisfiedReading
 from .registry import register
-from .tablefit.cascade_fit import ChainFold, FittedChain
-from .tablefit.continuation import Satisfying
+from .tablefit.cascade_fit import CascadeFit
+from .tablefit.continuation import Leaving
 
-if TYPE_CHECKING:
-    from .networks.network import Network
+
+def to_first_click(log: ClickLog) -> ClickLog:
+    """Return the log with every page cut below its first click."""
+    before = np.zeros(log.clicks.shape, dtype=bool)
+    before[:, 1:] = np.logical_or.accumulate(log.clicks, axis=1)[:, :-1]
+    ranking, clicks = np.where(before, -1, log.ranking), log.clicks & ~before
+    return ClickLog(log.query, ranking, clicks, weight=log.weight)
 
 
 @register("CM")
-class CM(DBN):
+class CM(CascadeModel):
     """Cascade model (Craswell et al. 2008): the user clicks the first attractive document.
 
     Assumptions: the user reads from the top, clicks the first attractive document and leaves; a
@@ -31,54 +35,12 @@ class CM(DBN):
     attractiveness : (Q, N)
     """
 
+    table_fit = CascadeFit(Leaving(), methods=("counts",), cut=to_first_click)
+
     def __init__(self, attractiveness: ArrayLike) -> None:
-        values = np.asarray(attractiveness)
-        super().__init__(values, np.ones(values.shape), 1.0)
-
-    @classmethod
-    def _continuation(cls) -> Satisfying:
-        return Satisfying(patient=True)
-
-    @classmethod
-    def _fold(cls, log: ClickLog, world: World) -> ChainFold:
-        return super()._fold(_to_first_click(log), world)
-
-    @classmethod
-    def _search(
-        cls,
-        fold: Any,
-        counts: Any,
-        seed: int,
-        start: Any,
-        method: str = "counts",
-        **settings: Any,
-    ) -> FittedChain:
-        return super()._search(fold, counts, seed, start, method)
-
-    @classmethod
-    def _seen(cls, fold: Any, counts: Any, world: World) -> None:
-        return None  # the counts leave out what stands below a first click
-
-    @classmethod
-    def _of_satisfaction(
-        cls, attractiveness: ArrayLike, satisfaction: ArrayLike, goes_on: float
-    ) -> ClickModel:
-        return cls(attractiveness)
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.cascade_networks import CMNetwork
-
-        return CMNetwork(world, embedding, hidden)
+        super().__init__(attractiveness)
+        self._reading = SatisfiedReading(self._attractiveness, np.ones(self.shape), 1.0)
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness}
-
-
-def _to_first_click(log: ClickLog) -> ClickLog:
-    """Return the log with every page cut below its first click."""
-    before = np.zeros(log.clicks.shape, dtype=bool)
-    before[:, 1:] = np.logical_or.accumulate(log.clicks, axis=1)[:, :-1]
-    ranking, clicks = np.where(before, -1, log.ranking), log.clicks & ~before
-    return ClickLog(log.query, ranking, clicks, weight=log.weight)

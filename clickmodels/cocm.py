@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
 from ..common.random import Uniforms
-from .base import log_of_outcomes
-from .reading.attractiveness import AttractivenessModel
+from ..common.typing import Booleans, Floats, Integers
+from .base import ClickModel
+from .pages import log_of_outcomes
+from .reading.attractiveness import WithAttractiveness
 from .reading.browsing import Browsing
 from .registry import register
 
@@ -19,7 +21,7 @@ TOP_DOWN, BOTTOM_UP, NO_LOOK = 0, 1, 2
 
 
 @register("CoCM")
-class CoCM(AttractivenessModel):
+class CoCM(WithAttractiveness, ClickModel):
     """Complex click model (appendix B of the robustness paper, equation 17).
 
     Assumptions: each page is read in one of three modes. Top-down, a document is clicked if it is
@@ -64,7 +66,7 @@ class CoCM(AttractivenessModel):
         if abs(weights.sum() - 1.0) > 1e-15:  # else a saved model's modes would change in loading
             weights = weights / weights.sum()
         self.modes = tuple(weights.tolist())
-        self.no_look: NDArray[np.float64] | None = None
+        self.no_look: Floats | None = None
         if no_look is not None:
             self.no_look = checks.probabilities(no_look, "no_look", 1).copy()
             self.no_look.flags.writeable = False
@@ -85,14 +87,12 @@ class CoCM(AttractivenessModel):
             **({} if self.no_look is None else {"no_look": self.no_look}),
         }
 
-    def _blind(self, slots: int) -> NDArray[np.float64]:
+    def _blind(self, slots: int) -> Floats:
         if self.no_look is not None:
             return self.no_look[:slots]
         return np.asarray(0.2 * 0.9 ** np.arange(slots), dtype=np.float64)
 
-    def log_likelihood(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    def log_likelihood(self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike) -> Floats:
         """Return log P(clicks), (n,), of the mixture."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         values = self._attractiveness.rows(query, ranking)
@@ -112,14 +112,14 @@ class CoCM(AttractivenessModel):
         by_mode[BOTTOM_UP, (clicks & ~shown).any(axis=1)] = -np.inf
         return self._mixed(by_mode)
 
-    def _mixed(self, by_mode: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _mixed(self, by_mode: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             weights = np.log(np.array(self.modes)).reshape((3,) + (1,) * (by_mode.ndim - 1))
         return np.logaddexp.reduce(by_mode + weights, axis=0)
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return P(C_k = 1 | c_<k), (n, K), of the mixture."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         values = self._attractiveness.rows(query, ranking)
@@ -140,7 +140,7 @@ class CoCM(AttractivenessModel):
         ratio = self._mixed(click) - np.where(possible, total, 0.0)
         return np.where(possible, np.minimum(np.exp(ratio), 1.0), 0.0)
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K): each mode's by recursion over its clicks, O(n K²)."""
         query, ranking = self.checked_pages(query, ranking)
         values = self._attractiveness.rows(query, ranking)
@@ -151,9 +151,7 @@ class CoCM(AttractivenessModel):
         top_down, bottom_up, no_look = self.modes
         return top_down * down + bottom_up * up + no_look * blind
 
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
         values = self._attractiveness.columns(query, columns)
         shown = columns >= 0
@@ -169,8 +167,8 @@ class CoCM(AttractivenessModel):
         return result
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
         """Draw clicks, (K, n): bottom-up pages are turned over, so one recursion serves both."""
         mode = rng.random(columns.shape[1])
         blind = mode >= self.modes[TOP_DOWN] + self.modes[BOTTOM_UP]
@@ -204,7 +202,7 @@ class CoCM(AttractivenessModel):
         return clicks if shown is ranking else clicks + [False] * (len(ranking) - len(shown))
 
 
-def _read_upwards(values: NDArray[Any], shown: NDArray[np.bool_]) -> NDArray[Any]:
+def _read_upwards(values: NDArray[Any], shown: Booleans) -> NDArray[Any]:
     """Turn pages (n, K) over so that the last document shown comes first; empty slots stay last.
 
     Turning twice gives the page back.
@@ -219,7 +217,7 @@ def _read_upwards(values: NDArray[Any], shown: NDArray[np.bool_]) -> NDArray[Any
 
 
 def _turned(
-    values: NDArray[Any], turn: NDArray[np.bool_], columns: NDArray[np.int64], short: bool
+    values: NDArray[Any], turn: Booleans, columns: Integers, short: bool
 ) -> NDArray[Any]:
     """Turn over the chosen pages of (K, n) ``values``."""
     other = _read_upwards(values.T, columns.T >= 0).T if short else values[::-1]

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from numpy.typing import ArrayLike
 
 from ..common import checks
-from ..data import World
-from .base import ClickModel
-from .reading.cascade import ChainModel
+from .reading.cascade import CascadeModel, CascadeReading, RankRates
 from .registry import register
-from .tablefit.cascade_fit import ChainFold, FittedChain
+from .tablefit.cascade_fit import CascadeFit
 from .tablefit.continuation import ByRank
-
-if TYPE_CHECKING:
-    from .networks.network import Network
-
-Floats = NDArray[np.float64]
 
 
 @register("DCM")
-class DCM(ChainModel):
+class DCM(CascadeModel):
     """Dependent click model (Guo et al. 2009): a cascade with several clicks.
 
     Assumptions: the user reads from the top; an examined document is clicked if attractive; after
@@ -39,7 +30,7 @@ class DCM(ChainModel):
         effect on pages of K slots.
     """
 
-    table_settings: ClassVar[frozenset[str]] = frozenset({"method"})
+    table_fit = CascadeFit(ByRank(), methods=("likelihood", "counts"))
 
     def __init__(self, attractiveness: ArrayLike, continuation: ArrayLike) -> None:
         super().__init__(attractiveness)
@@ -47,41 +38,13 @@ class DCM(ChainModel):
         if not len(self.continuation):
             raise ValueError("continuation must have at least one rank")
         self.continuation.flags.writeable = False
-        self._continuation_list = self.continuation.tolist()
+        self._reading = CascadeReading(self._attractiveness, 1.0, RankRates(self.continuation))
 
     @property
     def max_slots(self) -> int:
         """The length of ``continuation``."""
         return len(self.continuation)
 
-    @classmethod
-    def _continuation(cls) -> ByRank:
-        return ByRank()
-
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, fitted: FittedChain, fold: ChainFold, world: World
-    ) -> ClickModel:
-        return cls(attractiveness, expit(fitted.theta))
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.cascade_networks import DCMNetwork
-
-        return DCMNetwork(world, slots, embedding, hidden)
-
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness, "continuation": self.continuation}
-
-    @property
-    def after_skip(self) -> float:
-        """One: reading always goes on after a skip."""
-        return 1.0
-
-    def after_click_columns(self, query: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Return the continuation probability of each rank, (K, n)."""
-        return np.broadcast_to(self.continuation[: len(columns), None], columns.shape)
-
-    def _after_click_page(self, query: int, ranking: list[int]) -> list[float]:
-        return self._continuation_list

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common.random import Uniforms
+from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
 from .reading.attractiveness import Table
 from .reading.independent import IndependentModel
 from .registry import register
 from .tablefit.counting import (
+    check_counts,
     check_log,
-    checked_counts,
-    checked_smoothing,
+    check_smoothing,
     count_by_pair,
     rate,
     smoothed_rate,
@@ -47,8 +47,8 @@ class DCTR(IndependentModel):
     """
 
     def __init__(self, clicks: ArrayLike, impressions: ArrayLike, smoothing: float = 1.0) -> None:
-        self.clicks, self.impressions = checked_counts(clicks, impressions)
-        self.smoothing = checked_smoothing(smoothing)
+        self.clicks, self.impressions = check_counts(clicks, impressions)
+        self.smoothing = check_smoothing(smoothing)
         self.prior = float(rate(self.clicks.sum(), self.impressions.sum()))
         rates = smoothed_rate(self.clicks, self.impressions, self.prior, self.smoothing)
         self._rates = Table(rates, "click_rate")
@@ -60,7 +60,7 @@ class DCTR(IndependentModel):
         return cls(*count_by_pair(log, world), smoothing)
 
     @property
-    def click_rate(self) -> NDArray[np.float64]:
+    def click_rate(self) -> Floats:
         """P(C = 1) of each pair, (Q, N)."""
         return self._rates.values
 
@@ -69,7 +69,7 @@ class DCTR(IndependentModel):
         """Number of queries and candidate places."""
         return self.clicks.shape[0], self.clicks.shape[1]
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return the click rate, (Q, N)."""
         return self.click_rate
 
@@ -79,9 +79,7 @@ class DCTR(IndependentModel):
             "clicks": self.clicks, "impressions": self.impressions, "smoothing": self.smoothing,
         }  # fmt: skip
 
-    def _probs(
-        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         return self._rates.columns(query, document)  # broadcasts, so it serves rows too
 
     def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
 from .reading.independent import IndependentModel
 from .registry import register
 from .tablefit.counting import (
     Counts,
+    check_counts,
     check_log,
-    checked_counts,
-    checked_smoothing,
+    check_smoothing,
     count_by_pair_and_rank,
     rank_rate,
     rate,
@@ -72,9 +73,9 @@ class DRCTR(IndependentModel):
             checks.positive_integer(n_queries, "n_queries"),
             checks.positive_integer(n_docs, "n_docs"),
         )
-        self.clicks, self.impressions = checked_counts(clicks, impressions)
-        self.pairs = _checked_pairs(pairs, self._shape, len(self.clicks))
-        self.smoothing = checked_smoothing(smoothing)
+        self.clicks, self.impressions = check_counts(clicks, impressions)
+        self.pairs = _check_pairs(pairs, self._shape, len(self.clicks))
+        self.smoothing = check_smoothing(smoothing)
         self.smooth_relevance = bool(smooth_relevance)
         by_rank = Counts(self.clicks.sum(axis=0), self.impressions.sum(axis=0))
         self.prior = rank_rate(by_rank)
@@ -115,7 +116,7 @@ class DRCTR(IndependentModel):
         """The number of slots of the log."""
         return self.clicks.shape[1]
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return the sums over ranks of equation 3, (Q, N)."""
         return self._relevance
 
@@ -127,7 +128,7 @@ class DRCTR(IndependentModel):
             "smoothing": self.smoothing, "smooth_relevance": self.smooth_relevance,
         }  # fmt: skip
 
-    def _scores(self) -> NDArray[np.float64]:
+    def _scores(self) -> Floats:
         clicked = self.prior > 0
         weight = np.where(clicked, 1.0 / np.where(clicked, self.prior, 1.0), 0.0)
         rates = self._rates if self.smooth_relevance else rate(self.clicks, self.impressions)
@@ -136,14 +137,12 @@ class DRCTR(IndependentModel):
         scores.reshape(-1)[self.pairs] = rates @ weight
         return scores
 
-    def _probs(
-        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         row = self._rows.take(query * (self._shape[1] + 1) + document, mode="wrap")
         return self._flat.take(np.multiply(row, self.max_slots, dtype=np.int64) + rank)
 
 
-def _checked_pairs(pairs: ArrayLike, shape: tuple[int, int], n_pairs: int) -> NDArray[np.int64]:
+def _check_pairs(pairs: ArrayLike, shape: tuple[int, int], n_pairs: int) -> Integers:
     array = checks.integers(pairs, "pairs", 1).astype(np.int64)
     checks.same_shape(array, (n_pairs,), "pairs", "clicks")
     if array[0] < 0 or array[-1] >= shape[0] * shape[1] or (np.diff(array) <= 0).any():

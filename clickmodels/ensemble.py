@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from ..common.random import Uniforms
-from . import registry
-from .base import GENERATIVE, ClickModel, log_of_outcomes
+from ..common.typing import Booleans, Floats, Integers
+from .base import GENERATIVE, ClickModel
+from .pages import log_of_outcomes
+from .registry import register
+from .saving import from_record, to_record
 
-Floats = NDArray[np.float64]
 
-
-@registry.register("Ensemble")
+@register("Ensemble")
 class Ensemble(ClickModel):
     """A mixture of click models: each page's clicks come from one of them, all equally likely.
 
@@ -67,21 +68,11 @@ class Ensemble(ClickModel):
 
     def state(self) -> dict[str, Any]:
         """Return the members' states: arrays as ``number.name``, all else in ``members``."""
-        arrays: dict[str, Any] = {}
-        headers = []
+        headers, arrays = [], {}
         for number, member in enumerate(self.members):
-            member.require_registered()
-            settings = {}
-            for key, value in member.state().items():
-                if isinstance(value, np.ndarray):
-                    arrays[f"{number}.{key}"] = value
-                else:
-                    settings[key] = value
-            if member.seen is not None:
-                arrays[f"{number}.__seen__"] = member.seen
-            headers.append(
-                {"name": member.name, "settings": settings, "fingerprint": member.fingerprint}
-            )
+            header, own = to_record(member)
+            headers.append(header)
+            arrays.update({f"{number}.{key}": value for key, value in own.items()})
         return {**arrays, "members": headers}
 
     @classmethod
@@ -93,16 +84,9 @@ class Ensemble(ClickModel):
             if not (number.isdecimal() and name and int(number) < len(parts)):
                 raise TypeError(f"{key} belongs to no member")
             parts[int(number)][name] = value
-        made = []
-        for header, part in zip(members, parts, strict=True):
-            if set(header) != {"name", "settings", "fingerprint"}:
-                raise ValueError("a member has no name, settings or fingerprint")
-            seen = part.pop("__seen__", None)
-            member = registry.registered_class(header["name"])
-            model = member.from_state(**part, **header["settings"])
-            model.seen, model.fingerprint = seen, header["fingerprint"]
-            made.append(model)
-        return cls(made)
+        if any(set(header) != {"name", "settings", "fingerprint"} for header in members):
+            raise ValueError("a member has no name, settings or fingerprint")
+        return cls([from_record(*record) for record in zip(members, parts, strict=True)])
 
     def relevance(self) -> Floats:
         """Return the mean of the members' relevance, (Q, N)."""
@@ -133,9 +117,7 @@ class Ensemble(ClickModel):
         result: Floats = (weights * probs).sum(axis=0) / np.where(total > 0, total, 1.0)
         return result
 
-    def log_likelihood(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> Floats:
+    def log_likelihood(self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike) -> Floats:
         """Return log P(clicks | query, ranking), (n,)."""
         self.require(GENERATIVE)
         each = [member.log_likelihood(query, ranking, clicks) for member in self.members]
@@ -153,9 +135,7 @@ class Ensemble(ClickModel):
         each = [member.expected_clicks(query, ranking) for member in self.members]
         return np.mean(each, axis=0)
 
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> Floats:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n): the members' mean."""
         return np.mean([member.score_columns(query, columns) for member in self.members], axis=0)
 
@@ -164,9 +144,7 @@ class Ensemble(ClickModel):
         """Whether all members' scores are cheap."""
         return all(member.cheap_scores for member in self.members)
 
-    def rough_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> Floats | None:
+    def rough_columns(self, query: Integers, columns: Integers) -> Floats | None:
         """Return the mean of the members' rough scores (exact ones of members without)."""
         if self.cheap_scores:
             return None
@@ -192,8 +170,8 @@ class Ensemble(ClickModel):
         return np.std(each, axis=0, ddof=1)
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
         """Draw clicks, (K, n): a member for each page, then its clicks."""
         clicks = np.empty(columns.shape, dtype=bool)
         chosen = rng.integers(len(self.members), size=len(query))

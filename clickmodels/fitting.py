@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import poisson
 
 from ..common import checks
+from ..common.typing import Floats
 from ..data import ClickLog, World
 from .base import ClickModel
 from .ensemble import Ensemble
-from .registry import registered, registered_class
+from .registry import network_class, registered, registered_class
 from .tablefit.counting import check_log
+from .tablefit.examined_fit import CellLogits, ExaminedFit
 
+if TYPE_CHECKING:
+    from .networks.network import Network
+
+PARAMETERS = ("table", "embedding")
 _POISSON = poisson.cdf(np.arange(20), 1.0)  # beyond, a double has no room
 
 
@@ -27,17 +32,27 @@ def names() -> tuple[str, ...]:
 
 
 def _can_be_fitted(cls: type[ClickModel]) -> bool:
+    return _has_own_fit(cls) or cls.table_fit is not None or cls.trained
+
+
+def _has_own_fit(cls: type[ClickModel]) -> bool:
     return cls.fit.__func__ is not ClickModel.fit.__func__  # type: ignore[attr-defined]
 
 
 def takes_parameters(name: str) -> bool:
     """Return whether the model has a choice of ``parameters``."""
-    return "parameters" in inspect.signature(registered_class(name).fit).parameters
+    cls = registered_class(name)
+    if _has_own_fit(cls):
+        return "parameters" in inspect.signature(cls.fit).parameters
+    return cls.table_fit is not None
 
 
 def is_random(name: str, parameters: str = "table") -> bool:
     """Return whether fitting the model uses its seed."""
-    return parameters not in registered_class(name).deterministic
+    cls = registered_class(name)
+    if _has_own_fit(cls) or cls.table_fit is None:
+        return parameters not in cls.deterministic
+    return parameters != "table" or cls.table_fit.uses_network
 
 
 def fit(
@@ -94,42 +109,116 @@ def fit(
         if not validation.impressions > 0:
             raise ValueError("validation has no impressions")
         settings["validation"] = validation
-    accepted = inspect.signature(cls.fit).parameters
-    if "validation" not in accepted:  # closed forms have no use for it
-        settings.pop("validation", None)
     if takes_parameters(name):
-        settings["parameters"] = parameters
+        checks.choice(parameters, PARAMETERS, "parameters")
     elif parameters != "table":
         raise ValueError(f"{name} has no parameters={parameters!r}")
     if members is None:
-        model = cls.fit(log, world, seed=seed, **settings)
-        return _belonging(model, log, world)
+        return _note_log(_fit_one(cls, log, world, seed, parameters, **settings), log, world)
     members = checks.positive_integer(members, "members")
     seeds = [member_seed(seed, number) for number in range(members)]
     if not bootstrap:
-        if not is_random(name, parameters):
-            one = _belonging(cls.fit(log, world, seed=seed, **settings), log, world)
-            return _belonging(Ensemble([one] * members), log, world)
-        models = [cls.fit(log, world, seed=one, **settings) for one in seeds]
-        return _belonging(
-            Ensemble([_belonging(model, log, world) for model in models]), log, world
-        )
+        used = seeds if is_random(name, parameters) else [seed]
+        models = [_fit_one(cls, log, world, one, parameters, **settings) for one in used]
+        models = [_note_log(model, log, world) for model in models]
+        return _note_log(Ensemble(models * (members // len(models))), log, world)
     weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
-    models = _members(cls)(log, world, weights, seeds, **settings)
+    models = _fit_bootstraps(cls, log, world, weights, seeds, parameters, **settings)
     for model, weight in zip(models, weights.T, strict=True):
-        _belonging(model, log, world, weight)
-    return _belonging(Ensemble(models), log, world)
+        _note_log(model, log, world, weight)
+    return _note_log(Ensemble(models), log, world)
 
 
-def _members(cls: type[ClickModel]) -> Callable[..., list[ClickModel]]:
-    """Return how members of a class are fitted; a ``fit`` of its own has the last word."""
-    owners = [
-        next(number for number, base in enumerate(cls.__mro__) if name in vars(base))
-        for name in ("fit", "fit_members")
-    ]
-    if owners[0] < owners[1]:
-        return partial(ClickModel.fit_members.__func__, cls)  # type: ignore[attr-defined]
-    return cls.fit_members
+def _fit_one(
+    cls: type[ClickModel], log: ClickLog, world: World, seed: int, parameters: str, **settings: Any
+) -> ClickModel:
+    """Ask a class with a ``fit`` of its own; else fit its tables, or train its network."""
+    if _has_own_fit(cls):
+        accepted = inspect.signature(cls.fit).parameters
+        if "validation" not in accepted:  # closed forms have no use for it
+            settings.pop("validation", None)
+        if "parameters" in accepted:
+            settings["parameters"] = parameters
+        return cls.fit(log, world, seed=seed, **settings)
+    if cls.table_fit is not None and parameters == "table":
+        return _fit_tables(cls, log, world, [seed], **settings)[0]
+    return _train_network(cls, log, world, seed, **settings)
+
+
+def _fit_bootstraps(
+    cls: type[ClickModel],
+    log: ClickLog,
+    world: World,
+    weights: Floats,
+    seeds: Sequence[int],
+    parameters: str,
+    **settings: Any,
+) -> list[ClickModel]:
+    """Return a model fitted to ``log`` with each of M ``weights`` (n, M) for its rows.
+
+    Tables share their work; others are fitted one after the other.
+    """
+    if cls.table_fit is not None and parameters == "table" and not _has_own_fit(cls):
+        return _fit_tables(cls, log, world, seeds, weights=weights, **settings)
+    models = []
+    for weight, seed in zip(weights.T, seeds, strict=True):
+        drawn = weight > 0
+        sample = replace(log[drawn], weight=weight[drawn])
+        models.append(_fit_one(cls, sample, world, seed, parameters, **settings))
+    return models
+
+
+def _fit_tables(
+    cls: type[ClickModel], log: ClickLog, world: World, seeds: Sequence[int], **settings: Any
+) -> list[ClickModel]:
+    assert cls.table_fit is not None
+    settings.pop("validation", None)  # full-batch fits have no use for it
+    if cls.table_fit.uses_network:
+        _load_networks()
+    return cls.table_fit.fit(cls, log, world, seeds, **settings)
+
+
+def _train_network(
+    cls: type[ClickModel],
+    log: ClickLog,
+    world: World,
+    seed: int,
+    validation: ClickLog | None = None,
+    **settings: Any,
+) -> ClickModel:
+    """Return the model of the class's network, trained by mini-batches."""
+    from .networks.network import seeded
+    from .networks.schedule import TrainingSettings, train
+
+    training = TrainingSettings(**settings)
+    with seeded(seed):
+        network = make_network(cls.name, world, log.slots, training.embedding, training.hidden)
+    train(network, log, seed, validation, training)
+    return network.frozen()
+
+
+def make_network(name: str, world: World, slots: int, embedding: int, hidden: int) -> Network:
+    """Return the untrained network of a model: the registered one, or one made from its table fit.
+
+    A model with a logit for each examination cell needs no network of its own.
+    """
+    from .networks.network import CellNetwork
+
+    _load_networks()
+    network: Any = network_class(name)
+    if network is not None:
+        made: Network = network(world, slots, embedding, hidden)
+        return made
+    how = registered_class(name).table_fit
+    if isinstance(how, ExaminedFit) and how.examination is CellLogits:
+        return CellNetwork(world, slots, embedding, hidden, name, how.cells)
+    raise ValueError(f"{name} has no network for parameters='embedding'")
+
+
+def _load_networks() -> None:
+    """Let the networks register themselves; late, because torch takes a second to import."""
+    from .ncm import ncm_network  # noqa: F401
+    from .networks import cascade_networks, prefix_networks  # noqa: F401
 
 
 def member_seed(seed: int, number: int) -> int:
@@ -138,7 +227,7 @@ def member_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
-def bootstrap_weights(log: ClickLog, seed: int) -> NDArray[np.float64]:
+def bootstrap_weights(log: ClickLog, seed: int) -> Floats:
     """Return how often each row counts in a bootstrap of the log, (n,): Poisson draws.
 
     A row that stands for w impressions has mean w, as if each impression was drawn.
@@ -154,10 +243,10 @@ def bootstrap_weights(log: ClickLog, seed: int) -> NDArray[np.float64]:
     raise ValueError("the log's weights are so small that a bootstrap has no impressions")
 
 
-def _belonging(
-    model: ClickModel, log: ClickLog, world: World, weight: NDArray[np.float64] | None = None
+def _note_log(
+    model: ClickModel, log: ClickLog, world: World, weight: Floats | None = None
 ) -> ClickModel:
-    """Return the model with what it was fitted to noted on it: the log's rows with weight."""
+    """Note on the model what it was fitted to, the log's rows with weight, and return it."""
     model.fingerprint = world.fingerprint
     if model.seen is not None:  # the counts told it
         return model

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.random import Uniforms
-from ..common.typing import Integers
-from ..data import World
-from .base import ClickModel, zero_after_impossible
+from ..common.typing import Floats, Integers
+from .reading.attractiveness import WithAttractiveness
+from .reading.independent import IndependentModel
 from .registry import register
-from .tablefit.cells import Cells, rank_cells
-from .tablefit.examined_fit import Examination
-from .tablefit.examined_strategy import ExaminedModel, Floats
-from .tablefit.pair_counts import PairCellFold
-
-if TYPE_CHECKING:
-    from .networks.network import Network
+from .tablefit.cells import rank_cells
+from .tablefit.examined_fit import ExaminedFit
 
 
 @register("PBM")
-class PBM(ExaminedModel):
+class PBM(WithAttractiveness, IndependentModel):
     """Position-based model (Craswell et al. 2008; equations 7 and 8 of the robustness paper).
 
     Assumptions: a document is clicked if and only if it is examined and attractive; examination
@@ -36,6 +30,8 @@ class PBM(ExaminedModel):
     examination : (K,)
         By rank; pages may have fewer slots.
     """
+
+    table_fit = ExaminedFit(rank_cells)
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
@@ -50,53 +46,16 @@ class PBM(ExaminedModel):
         """The length of ``examination``."""
         return len(self.examination)
 
-    @classmethod
-    def _cells(cls, slots: int) -> Cells:
-        return rank_cells
-
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
-    ) -> ClickModel:
-        by_rank = np.full(fold.slots, 0.5)
-        by_rank[fold.cells] = expit(theta)
-        return cls(attractiveness, by_rank)
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.network import PBMNetwork
-
-        return PBMNetwork(world, slots, embedding, hidden)
-
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness, "examination": self.examination}
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
-        """Return attractiveness times examination, (n, K)."""
-        query, ranking = self.checked_pages(query, ranking)
-        return self._attractiveness.rows(query, ranking) * self.examination[: ranking.shape[1]]
+    def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
+        return self._attractiveness.columns(query, document) * self.examination[rank]
 
-    def conditional_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
-        """Return ``click_probs``: clicks on other slots tell nothing."""
-        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        return zero_after_impossible(self.click_probs(query, ranking), clicks)
-
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
         return self.examination[: len(columns)] @ self._attractiveness.columns(query, columns)
-
-    def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """Draw clicks, (K, n)."""
-        probs = self._attractiveness.columns(query, columns)
-        probs *= self.examination[: len(columns), None]
-        return rng.random(columns.shape) < probs
 
     def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
         """Draw the clicks of one page."""

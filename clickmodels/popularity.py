@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats
 from ..data import ClickLog, World
 from .base import RANK, ClickModel
 from .registry import register
@@ -32,7 +32,7 @@ class PopularityModel(ClickModel):
             raise ValueError(f"scores is empty, shape {self.scores.shape}")
         self.scores.flags.writeable = False
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return the scores, (Q, N)."""
         return self.scores
 

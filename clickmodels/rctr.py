@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..common import checks
+from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
 from .reading.independent import IndependentModel
 from .registry import register
@@ -58,7 +59,7 @@ class RCTR(IndependentModel):
         """The number of slots of the log."""
         return len(self.click_rate)
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return zeros, (Q, N): all documents tie."""
         return np.broadcast_to(0.0, self._shape)
 
@@ -67,7 +68,5 @@ class RCTR(IndependentModel):
         n_queries, n_docs = self._shape
         return {"click_rate": self.click_rate, "n_queries": n_queries, "n_docs": n_docs}
 
-    def _probs(
-        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         return np.where(document >= 0, self.click_rate[rank], 0.0)

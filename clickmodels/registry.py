@@ -46,6 +46,7 @@ def network_of(name: str) -> Callable[[NetworkClass], NetworkClass]:
     """
 
     def decorate(cls: NetworkClass) -> NetworkClass:
+        cls.model_name = name
         _NETWORKS[name] = cls
         return cls
 

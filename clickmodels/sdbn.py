@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..data import World
-from .base import ClickModel
-from .dbn import DBN
+from ..common.typing import Floats
+from .reading.cascade import CascadeModel, SatisfiedReading
 from .registry import register
+from .tablefit.cascade_fit import CascadeFit
 from .tablefit.continuation import Satisfying
-
-if TYPE_CHECKING:
-    from .networks.network import Network
 
 
 @register("SDBN")
-class SDBN(DBN):
+class SDBN(CascadeModel):
     """Simplified DBN (Chapelle and Zhang 2009): a DBN whose user never tires.
 
     Assumptions: as in DBN with a continuation probability of one: the user reads on until
@@ -31,27 +28,22 @@ class SDBN(DBN):
         P(satisfied | clicked).
     """
 
-    table_settings: ClassVar[frozenset[str]] = frozenset({"method"})
+    _reading: SatisfiedReading
+    table_fit = CascadeFit(Satisfying(patient=True), methods=("likelihood", "counts"))
 
     def __init__(self, attractiveness: ArrayLike, satisfaction: ArrayLike) -> None:
-        super().__init__(attractiveness, satisfaction, 1.0)
+        super().__init__(attractiveness)
+        self._reading = SatisfiedReading(self._attractiveness, satisfaction, 1.0)
 
-    @classmethod
-    def _continuation(cls) -> Satisfying:
-        return Satisfying(patient=True)
-
-    @classmethod
-    def _of_satisfaction(
-        cls, attractiveness: ArrayLike, satisfaction: ArrayLike, goes_on: float
-    ) -> ClickModel:
-        return cls(attractiveness, satisfaction)
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.cascade_networks import SDBNNetwork
-
-        return SDBNNetwork(world, embedding, hidden)
+    @property
+    def satisfaction(self) -> Floats:
+        """P(satisfied | clicked), (Q, N)."""
+        return self._reading.satisfied.values
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness, "satisfaction": self.satisfaction}
+
+    def relevance(self) -> Floats:
+        """Return attractiveness times satisfaction, (Q, N)."""
+        return self._reading.satisfying.values

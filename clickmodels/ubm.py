@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.random import Uniforms
-from ..data import World
-from .base import ClickModel, zero_after_impossible
+from ..common.typing import Booleans, Floats, Integers
+from .base import ClickModel
+from .pages import zero_after_impossible
+from .reading.attractiveness import WithAttractiveness
 from .registry import register
-from .tablefit.cells import Cells, latest_cells
-from .tablefit.examined_fit import Examination
-from .tablefit.examined_strategy import ExaminedModel, Floats
-from .tablefit.pair_counts import PairCellFold
-
-if TYPE_CHECKING:
-    from .networks.network import Network
+from .tablefit.cells import latest_cells
+from .tablefit.examined_fit import ExaminedFit
 
 
 @register("UBM")
-class UBM(ExaminedModel):
+class UBM(WithAttractiveness, ClickModel):
     """User browsing model (Dupret and Piwowarski 2008; equation 9 of the robustness paper).
 
     Assumptions: as in PBM, but examination depends on the rank and on the rank of the latest
@@ -36,6 +32,8 @@ class UBM(ExaminedModel):
         ``[r, r']`` for the slot ``r`` (0-based), with ``r' = 0`` when nothing was clicked yet,
         else the 1-based rank of the latest click. Entries with ``r' > r`` are never read.
     """
+
+    table_fit = ExaminedFit(latest_cells)
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
@@ -51,31 +49,13 @@ class UBM(ExaminedModel):
         """The size of ``examination``."""
         return len(self.examination)
 
-    @classmethod
-    def _cells(cls, slots: int) -> Cells:
-        return latest_cells
-
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, theta: Floats, examination: Examination, fold: PairCellFold
-    ) -> ClickModel:
-        by_ranks = np.full(fold.slots**2, 0.5)
-        by_ranks[fold.cells] = expit(theta)
-        return cls(attractiveness, by_ranks.reshape(fold.slots, fold.slots))
-
-    @classmethod
-    def _network(cls, world: World, slots: int, embedding: int, hidden: int) -> Network:
-        from .networks.network import UBMNetwork
-
-        return UBMNetwork(world, slots, embedding, hidden)
-
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"attractiveness": self.attractiveness, "examination": self.examination}
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return attractiveness times the examination that the latest click gives, (n, K)."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         slots = ranking.shape[1]
@@ -86,20 +66,16 @@ class UBM(ExaminedModel):
         probs *= self.examination[np.arange(slots), latest]
         return zero_after_impossible(probs, clicks)
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by recursion over the rank of the latest click: O(n K²)."""
         query, ranking = self.checked_pages(query, ranking)
         return np.ascontiguousarray(self._recursion(query, ranking.T).T)
 
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
         return self._recursion(query, columns).sum(axis=0)
 
-    def _recursion(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _recursion(self, query: Integers, columns: Integers) -> Floats:
         """Return P(C_k = 1), (K, n)."""
         slots, n = columns.shape
         values = self._attractiveness.columns(query, columns)
@@ -115,8 +91,8 @@ class UBM(ExaminedModel):
         return result
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
         """Draw clicks, (K, n)."""
         values = self._attractiveness.columns(query, columns)
         uniforms = rng.random(columns.shape)

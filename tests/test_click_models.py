@@ -44,7 +44,7 @@ def random_model(name):
     world = small_world()
     user = clickmodels.true_user("CoCM", world)
     log = collect(world, user, policies.Uniform(world, SLOTS), 300, seed=0)
-    return registry.registered_class(name).fit(log, world)
+    return clickmodels.fit(name, log, world)
 
 
 def makers():
@@ -886,7 +886,7 @@ def test_click_probs_by_prefixes_beyond_fourteen_slots_are_not_exact():
 
 
 def test_click_probs_by_prefixes_are_the_same_for_many_pages_as_for_few(monkeypatch):
-    monkeypatch.setattr("clickgym.clickmodels.base._PREFIX_ROWS", 16)  # two pages at a time
+    monkeypatch.setattr("clickgym.clickmodels.pages._PREFIX_ROWS", 16)  # two pages at a time
     query, ranking = all_pages()
     expected = [own_joint(page) @ VECTORS for page in PAGES]
     np.testing.assert_allclose(OWN.click_probs(query, ranking), expected, atol=1e-14)

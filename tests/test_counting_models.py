@@ -10,7 +10,7 @@ import pytest
 from conftest import SLOTS, random_models, small_world
 
 from clickgym import clickmodels, data
-from clickgym.clickmodels import base
+from clickgym.clickmodels.pages import all_clicks
 from clickgym.clickmodels.tablefit import counting
 from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog, World
@@ -352,7 +352,7 @@ def test_a_compressed_log_gives_the_same_model(name):
 def test_joint_sums_to_one(name):
     world, log = simulated()
     model = fit(name, log, world)
-    vectors = base.all_clicks(SLOTS)
+    vectors = all_clicks(SLOTS)
     for row in range(3):
         allowed = vectors[~(vectors & (log.ranking[row] < 0)).any(axis=1)]
         pages = np.tile(log.ranking[row], (len(allowed), 1))

@@ -15,33 +15,21 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels import registry
-from clickgym.clickmodels.base import all_clicks
 from clickgym.clickmodels.fitting import is_random, takes_parameters
+from clickgym.clickmodels.networks.network import seeded
 from clickgym.clickmodels.networks.prefix_networks import GRUExamination
-from clickgym.clickmodels.networks.schedule import seeded
+from clickgym.clickmodels.pages import all_clicks
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.tablefit import (
-    cascade_fit as chain_fit,
-)
-from clickgym.clickmodels.tablefit import (
-    cells,
-    quasi_newton,
-)
-from clickgym.clickmodels.tablefit import (
-    pair_counts as pair_cells,
-)
-from clickgym.clickmodels.tablefit import (
-    places as cell_tables,
-)
-from clickgym.clickmodels.tablefit import (
-    places as slot_places,
-)
+from clickgym.clickmodels.tablefit import cascade_fit as chain_fit
+from clickgym.clickmodels.tablefit import cells, quasi_newton
+from clickgym.clickmodels.tablefit import pair_counts as pair_cells
+from clickgym.clickmodels.tablefit.cascade_fit import CascadeFit
 from clickgym.clickmodels.tablefit.continuation import ByRank, ByRelevance, Satisfying
 from clickgym.clickmodels.tablefit.examined_fit import (
     _EXAMINATION_SD,
+    CellLogits,
+    ClickRegression,
     ExaminedObjective,
-    LinearExamination,
 )
 from clickgym.clickmodels.tablefit.prior import BetaPrior, logistic
 from clickgym.clickmodels.tablefit.quasi_newton import search
@@ -345,11 +333,11 @@ def counted(log, n_docs, number):
 @pytest.mark.parametrize("kind", CELLS)
 def test_folded_counts_are_those_of_a_loop(monkeypatch, kind, way):
     if way == "table in parts":
-        monkeypatch.setattr(cell_tables, "_PART", 40)
-        monkeypatch.setattr(cell_tables, "_CHUNK", 17)
+        monkeypatch.setattr(pair_cells, "_PART", 40)
+        monkeypatch.setattr(pair_cells, "_CHUNK", 17)
     elif way != "table":
-        monkeypatch.setattr(cell_tables, "_DENSE", 0)
-        monkeypatch.setattr(slot_places, "_DENSE", 0 if way == "sorted" else 1 << 25)
+        monkeypatch.setattr(pair_cells, "_DENSE", 0)
+        monkeypatch.setattr(pair_cells, "_COUNTED", 0 if way == "sorted" else 1 << 25)
     world, log = small_world(short=True), simulated(150, short=True, weighted=True)
     function, number = CELLS[kind]
     fold = pair_cells.PairCellFold(log[log.weight > 0], world, function)
@@ -396,8 +384,7 @@ def examined_objective(kind):
         with seeded(0):
             examination = GRUExamination(SLOTS, 3, fold.cells)
     else:
-        design = np.random.default_rng(1).normal(size=(shape[1], 3)) if kind == "design" else None
-        examination = LinearExamination(shape[1], design)
+        examination = (CellLogits if kind == "free" else ClickRegression)(fold)
     prior = BetaPrior(0.7, 1.9)
     return ExaminedObjective(fold.whole, examination, prior, *shape), fold
 
@@ -455,7 +442,7 @@ def chain_at(name, world, objective, fold, point):
     fitted = chain_fit.FittedChain(
         point[:n_pairs], point[n_pairs:], objective.attractive, objective.continuation
     )
-    return registry.registered_class(name)._made(fold, fitted, world)
+    return registered_class(name)(**CascadeFit(CHAINS[name]).arguments(fold, fitted, world))
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -9,9 +9,8 @@ from judging import random_log
 from torch import nn
 
 from clickgym import clickmodels
-from clickgym.clickmodels.ncm.ncm_network import NCMNetwork
-from clickgym.clickmodels.networks.schedule import seeded
-from clickgym.clickmodels.registry import registered_class
+from clickgym.clickmodels.fitting import make_network
+from clickgym.clickmodels.networks.network import seeded
 
 NETWORKS = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus", "NCM")
 
@@ -29,10 +28,7 @@ def network_of(name):
     """
     world = small_world(short=True)
     with seeded(5):
-        if name == "NCM":
-            network = NCMNetwork(world, 6, 6)
-        else:
-            network = registered_class(name)._network(world, SLOTS, 6, 6)
+        network = make_network(name, world, SLOTS, 6, 6)
         for parameter in network.parameters():
             nn.init.uniform_(parameter, -0.8, 0.8)
     return network

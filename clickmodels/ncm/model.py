@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
-from ...data import ClickLog, World
-from ..base import PREFIX_SLOTS, ClickModel, NotExact, zero_after_impossible
+from ..base import ClickModel
+from ..pages import PREFIX_SLOTS, NotExact, zero_after_impossible
 from ..registry import register
 from .rough_score import SoftClicks
 from .tree import PrefixTree
@@ -39,6 +39,8 @@ class NCM(ClickModel):
     input_bias, hidden_bias : (3 H,)
     output_weights : (H,), output_bias : float
     """
+
+    trained = True
 
     def __init__(
         self,
@@ -77,25 +79,6 @@ class NCM(ClickModel):
         self._relevance: Floats | None = None
         self._scores: tuple[PrefixTree, PrefixTree] | None = None
         self._soft: SoftClicks | None = None
-
-    @classmethod
-    def fit(
-        cls,
-        log: ClickLog,
-        world: World,
-        seed: int = 0,
-        validation: ClickLog | None = None,
-        **settings: Any,
-    ) -> ClickModel:
-        """Return the network trained on ``log``; ``settings`` are ``TrainingSettings``."""
-        from ..networks.schedule import TrainingSettings, seeded, train
-        from .ncm_network import NCMNetwork
-
-        training = TrainingSettings(**settings)
-        with seeded(seed):
-            network = NCMNetwork(world, training.embedding, training.hidden)
-        train(network, log, seed, validation, training)
-        return network.frozen()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -15,11 +15,10 @@ from ..networks.numpy import gradients_of, layers
 from ..networks.numpy.batches import Batch
 from ..networks.numpy.parameters import Floats, Parameters
 from ..networks.numpy.recurrent import Chains, Recurrent
-from ..registry import network_of, registered_class
+from ..registry import network_of
 
 if TYPE_CHECKING:
     from ...data import World
-    from ..base import ClickModel
 
 _GRU_NAMES = ("input_weights", "hidden_weights", "input_bias", "hidden_bias")  # in torch's order
 
@@ -28,7 +27,7 @@ _GRU_NAMES = ("input_weights", "hidden_weights", "input_bias", "hidden_bias")  #
 class NCMNetwork(Network):
     """A GRU over query, document and previous click."""
 
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
         super().__init__()
         self.encoder = PairEncoder(world, embedding)
         self.gru = nn.GRU(self.encoder.width + 1, hidden, batch_first=True)
@@ -42,22 +41,18 @@ class NCMNetwork(Network):
         return click_loss(functional.logsigmoid(logits), clicks, ranking >= 0)
 
     @torch.no_grad()
-    def frozen(self) -> ClickModel:
-        """Return an ``NCM``."""
-        model: Any = registered_class("NCM")
+    def arguments(self) -> dict[str, Any]:
+        """Return embeddings and weights."""
         encoder = self.encoder
         documents = encoder.document.weight[:-1].reshape(encoder.n_queries, encoder.n_docs, -1)
-        weights = {
-            name: parameter.numpy()
-            for name, parameter in zip(_GRU_NAMES, self.gru.all_weights[0], strict=True)
+        weights = zip(_GRU_NAMES, self.gru.all_weights[0], strict=True)
+        return {
+            "query_embedding": encoder.query.weight.numpy(),
+            "document_embedding": documents.numpy(),
+            "output_weights": self.out.weight[0].numpy(),
+            "output_bias": float(self.out.bias),
+            **{name: parameter.numpy() for name, parameter in weights},
         }
-        return model(
-            query_embedding=encoder.query.weight.numpy(),
-            document_embedding=documents.numpy(),
-            output_weights=self.out.weight[0].numpy(),
-            output_bias=float(self.out.bias),
-            **weights,
-        )
 
 
 @gradients_of(NCMNetwork)

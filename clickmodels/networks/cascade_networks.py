@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from ..registry import network_of
 from .network import Network, PairLogits, click_loss, probabilities
 
 if TYPE_CHECKING:
     from ...data import World
-    from ..base import ClickModel
+
+GoesOn = tuple[Tensor | float, Tensor]  # after a skip, and after a click on each slot, (n, K)
 
 
-class ChainNetwork(Network):
+class CascadeNetwork(Network):
     """Reading from the top; subclasses say how it goes on."""
 
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
         super().__init__()
         self.attractiveness = PairLogits(world, embedding, hidden)
 
-    def goes_on(
-        self, query: Tensor, ranking: Tensor, attractive: Tensor
-    ) -> tuple[Tensor | float, Tensor]:
+    def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return P(goes on) after a skip, and after a click on each slot, (n, K)."""
         raise NotImplementedError(f"{type(self).__name__} does not define goes_on()")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the table of attractiveness."""
+        return {"attractiveness": self.attractiveness.table()}
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, by filtering P(examined) down the page."""
@@ -43,90 +47,83 @@ class ChainNetwork(Network):
         return click_loss(torch.stack(log_click, dim=1), clicks, ranking >= 0)
 
 
-class SDBNNetwork(ChainNetwork):
+@network_of("SDBN")
+class SDBNNetwork(CascadeNetwork):
     """The simplified dynamic Bayesian network."""
 
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
-        super().__init__(world, embedding, hidden)
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
         self.satisfaction = PairLogits(world, embedding, hidden)
 
-    def goes_on(
-        self, query: Tensor, ranking: Tensor, attractive: Tensor
-    ) -> tuple[Tensor | float, Tensor]:
+    def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return one, and P(not satisfied)."""
         return 1.0, torch.sigmoid(-self.satisfaction(query, ranking))
 
-    def frozen(self) -> ClickModel:
-        """Return an ``SDBN``."""
-        from ..sdbn import SDBN
-
-        return SDBN(self.attractiveness.table(), self.satisfaction.table())
+    def arguments(self) -> dict[str, Any]:
+        """Return the tables of attractiveness and satisfaction."""
+        return {**super().arguments(), "satisfaction": self.satisfaction.table()}
 
 
-class DBNNetwork(SDBNNetwork):
+@network_of("DBN")
+class DBNNetwork(CascadeNetwork):
     """The dynamic Bayesian network."""
 
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
-        super().__init__(world, embedding, hidden)
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
+        self.satisfaction = PairLogits(world, embedding, hidden)
         self.continuation = nn.Parameter(torch.tensor(1.0))
 
-    def goes_on(
-        self, query: Tensor, ranking: Tensor, attractive: Tensor
-    ) -> tuple[Tensor | float, Tensor]:
+    def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return γ, and γ P(not satisfied)."""
         rate = torch.sigmoid(self.continuation)
         return rate, rate * torch.sigmoid(-self.satisfaction(query, ranking))
 
-    def frozen(self) -> ClickModel:
-        """Return a ``DBN``."""
-        from ..dbn import DBN
+    def arguments(self) -> dict[str, Any]:
+        """Return the tables of attractiveness and satisfaction, and γ."""
+        return {
+            **super().arguments(),
+            "satisfaction": self.satisfaction.table(),
+            "continuation": float(probabilities(self.continuation)),
+        }
 
-        continuation = float(probabilities(self.continuation))
-        return DBN(self.attractiveness.table(), self.satisfaction.table(), continuation)
 
-
-class DCMNetwork(ChainNetwork):
+@network_of("DCM")
+class DCMNetwork(CascadeNetwork):
     """The dependent click model."""
 
     def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
-        super().__init__(world, embedding, hidden)
+        super().__init__(world, slots, embedding, hidden)
         self.continuation = nn.Parameter(torch.ones(slots))
 
-    def goes_on(
-        self, query: Tensor, ranking: Tensor, attractive: Tensor
-    ) -> tuple[Tensor | float, Tensor]:
+    def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return one, and a probability by rank."""
         return 1.0, torch.sigmoid(self.continuation).expand(ranking.shape)
 
-    def frozen(self) -> ClickModel:
-        """Return a ``DCM``."""
-        from ..dcm import DCM
-
-        return DCM(self.attractiveness.table(), probabilities(self.continuation))
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness, and the probabilities by rank."""
+        return {**super().arguments(), "continuation": probabilities(self.continuation)}
 
 
-class CCMNetwork(ChainNetwork):
+@network_of("CCM")
+class CCMNetwork(CascadeNetwork):
     """The click chain model."""
 
-    def __init__(self, world: World, embedding: int, hidden: int) -> None:
-        super().__init__(world, embedding, hidden)
+    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        super().__init__(world, slots, embedding, hidden)
         self.continuation = nn.Parameter(torch.ones(3))
 
-    def goes_on(
-        self, query: Tensor, ranking: Tensor, attractive: Tensor
-    ) -> tuple[Tensor | float, Tensor]:
+    def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return τ₁, and τ₂ (1 - a) + τ₃ a."""
         skip, irrelevant, relevant = torch.sigmoid(self.continuation)
         return skip, irrelevant + (relevant - irrelevant) * attractive
 
-    def frozen(self) -> ClickModel:
-        """Return a ``CCM``."""
-        from ..ccm import CCM
-
-        return CCM(self.attractiveness.table(), probabilities(self.continuation))
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness, and τ."""
+        return {**super().arguments(), "continuation": probabilities(self.continuation)}
 
 
-class CMNetwork(ChainNetwork):
+@network_of("CM")
+class CMNetwork(CascadeNetwork):
     """The cascade model: each page counts down to its first click."""
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
@@ -134,9 +131,3 @@ class CMNetwork(ChainNetwork):
         log_click = nn.functional.logsigmoid(self.attractiveness(query, ranking))
         before = torch.cumsum(clicks, dim=1) - clicks.long()
         return click_loss(log_click, clicks, (ranking >= 0) & (before == 0))
-
-    def frozen(self) -> ClickModel:
-        """Return a ``CM``."""
-        from ..cm import CM
-
-        return CM(self.attractiveness.table())

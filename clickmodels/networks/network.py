@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...common.typing import Floats
+from ..registry import registered_class
+from ..tablefit.cells import Cells, rank_cells
 from .embeddings import PairLogits
 
 if TYPE_CHECKING:
@@ -17,16 +20,40 @@ if TYPE_CHECKING:
     from ..base import ClickModel
 
 
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch for the block, for initial weights, and leave its global state as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
 class Network(nn.Module):
-    """A click model being trained: knows the loss of pages and what model it becomes."""
+    """A click model being trained: knows the loss of pages and what model it becomes.
+
+    A network is made from the world, the number of slots, and the widths of embeddings and hidden
+    layers. ``@network_of(name)`` registers it, and gives it the ``model_name``.
+
+    Attributes
+    ----------
+    cells : Cells
+        What a page's examination depends on; training by hand numbers it ahead.
+    """
+
+    model_name: ClassVar[str] = ""
+    cells: Cells = rank_cells
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""
         raise NotImplementedError(f"{type(self).__name__} does not define loss()")
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments that make the trained model, as arrays."""
+        raise NotImplementedError(f"{type(self).__name__} does not define arguments()")
+
     def frozen(self) -> ClickModel:
         """Return the trained model, as arrays."""
-        raise NotImplementedError(f"{type(self).__name__} does not define frozen()")
+        return registered_class(self.model_name)(**self.arguments())
 
 
 def click_loss(log_click: Tensor, clicks: Tensor, shown: Tensor) -> Tensor:
@@ -55,45 +82,35 @@ class ExaminedNetwork(Network):
         return click_loss(attractive + examined, clicks, ranking >= 0)
 
 
-class PBMNetwork(ExaminedNetwork):
-    """The position-based model."""
+class CellNetwork(ExaminedNetwork):
+    """The network of a model that has one examination logit for each of its ``cells``.
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    It serves any model that declares ``table_fit = ExaminedFit(cells)`` (PBM, UBM): nobody writes
+    a network for them.
+    """
+
+    def __init__(
+        self, world: World, slots: int, embedding: int, hidden: int, name: str, cells: Cells
+    ) -> None:
         super().__init__(world, slots, embedding, hidden)
-        self.ranks = nn.Parameter(torch.zeros(slots))
+        self.model_name, self.cells = name, cells  # type: ignore[misc]
+        self.logits = nn.Parameter(torch.zeros(cells.shape(slots)))
 
     def examination(self, clicks: Tensor) -> Tensor:
-        """Return a logit by rank."""
-        return self.ranks.expand(clicks.shape)
+        """Return the logits of the slots' cells."""
+        none = torch.zeros(len(clicks), dtype=torch.long, device=clicks.device)
+        walk: Any = self.cells(clicks)  # type: ignore[arg-type]
+        numbers = [first + (none if local is None else local) for first, _, local in walk]
+        return self.logits.reshape(-1)[torch.stack(numbers, dim=1)]
 
-    def frozen(self) -> ClickModel:
-        """Return a ``PBM``."""
-        from ..pbm import PBM
-
-        return PBM(self.attractiveness.table(), probabilities(self.ranks))
-
-
-class UBMNetwork(ExaminedNetwork):
-    """The user browsing model."""
-
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
-        super().__init__(world, slots, embedding, hidden)
-        self.ranks = nn.Parameter(torch.zeros(slots, slots))
-
-    def examination(self, clicks: Tensor) -> Tensor:
-        """Return a logit by rank and rank of the latest click."""
-        ranks = torch.arange(1, self.slots + 1, device=clicks.device)
-        latest = torch.cummax(torch.where(clicks, ranks, 0), dim=1).values
-        latest = functional.pad(latest[:, :-1], (1, 0))
-        return self.ranks[ranks - 1, latest]
-
-    def frozen(self) -> ClickModel:
-        """Return a ``UBM``."""
-        from ..ubm import UBM
-
-        return UBM(self.attractiveness.table(), probabilities(self.ranks))
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness and the table of examination."""
+        return {
+            "attractiveness": self.attractiveness.table(),
+            "examination": probabilities(self.logits),
+        }
 
 
-def probabilities(logits: Tensor) -> NDArray[np.float64]:
+def probabilities(logits: Tensor) -> Floats:
     """Return the sigmoid of parameters, as an array."""
     return torch.sigmoid(logits.detach().double()).numpy()

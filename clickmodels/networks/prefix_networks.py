@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .network import ExaminedNetwork
+from ...common.typing import Floats, Integers
+from ..registry import network_of
+from ..tablefit.cells import PREFIX_SLOTS, prefix_cells
+from ..tablefit.pair_counts import PairCellFold
+from .network import ExaminedNetwork, probabilities, seeded
 
 if TYPE_CHECKING:
     from ...data import World
-    from ..base import ClickModel
+
+_TABLE_HIDDEN = 32  # width of the GRU whose examination is fitted beside a table
 
 
+def _check_slots(name: str, slots: int) -> None:
+    """Raise if pages are too long for a table of click prefixes."""
+    if slots > PREFIX_SLOTS:
+        raise ValueError(f"{name} takes pages of up to {PREFIX_SLOTS} slots, the log has {slots}")
+
+
+@network_of("ARM")
 class ARMNetwork(ExaminedNetwork):
     """The auto-regressive click model."""
 
     def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        _check_slots(self.model_name, slots)
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots))
 
@@ -29,13 +42,12 @@ class ARMNetwork(ExaminedNetwork):
         seen = torch.cumsum(clicks[:, :-1] * self.weights[1:], dim=1)
         return self.weights[0] + functional.pad(seen, (1, 0))
 
-    def frozen(self) -> ClickModel:
-        """Return an ``ARM``."""
-        from ..arm import ARM
-
-        return ARM(self.attractiveness.table(), self.weights.detach().double().numpy())
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness and weights."""
+        return _regression(self)
 
 
+@network_of("ARM-NC")
 class ARMNCNetwork(ExaminedNetwork):
     """The non-causal auto-regressive click model."""
 
@@ -47,11 +59,16 @@ class ARMNCNetwork(ExaminedNetwork):
         """Return w_0 plus the weights of the clicks above and of the click itself."""
         return self.weights[0] + torch.cumsum(clicks * self.weights[1:], dim=1)
 
-    def frozen(self) -> ClickModel:
-        """Return an ``ARMNC``."""
-        from ..arm_nc import ARMNC
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness and weights."""
+        return _regression(self)
 
-        return ARMNC(self.attractiveness.table(), self.weights.detach().double().numpy())
+
+def _regression(network: ARMNetwork | ARMNCNetwork) -> dict[str, Any]:
+    return {
+        "attractiveness": network.attractiveness.table(),
+        "weights": network.weights.detach().double().numpy(),
+    }
 
 
 class ClickGRU(nn.Module):
@@ -105,10 +122,14 @@ def _children(ahead: Tensor, back: Tensor, state: Tensor) -> Tensor:
     return torch.lerp(candidate, state.expand_as(candidate), update).reshape(-1, hidden)
 
 
+@network_of("CACM-minus")
 class CACMMinusNetwork(ExaminedNetwork):
     """CACM⊖ with embeddings."""
 
+    cells = prefix_cells
+
     def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+        _check_slots(self.model_name, slots)
         super().__init__(world, slots, embedding, hidden)
         self.gru = ClickGRU(slots, hidden)
 
@@ -116,31 +137,36 @@ class CACMMinusNetwork(ExaminedNetwork):
         """Return the GRU's logits."""
         return self.gru(clicks)
 
-    def frozen(self) -> ClickModel:
-        """Return a ``CACMMinus``."""
-        from ..cacm import CACMMinus
+    def arguments(self) -> dict[str, Any]:
+        """Return attractiveness and the examination of every click prefix."""
+        return {
+            "attractiveness": self.attractiveness.table(),
+            "examination": probabilities(self.gru.by_prefix()),
+        }
 
-        with torch.no_grad():
-            examination = torch.sigmoid(self.gru.by_prefix().double()).numpy()
-        return CACMMinus(self.attractiveness.table(), examination)
+    @staticmethod
+    def examination_of(fold: PairCellFold, seed: int) -> GRUExamination:
+        """Return a GRU as the examination of the cells of a folded log, for the fit of tables."""
+        with seeded(seed):
+            return GRUExamination(fold.slots, _TABLE_HIDDEN, fold.cells)
 
 
 class GRUExamination:
     """The GRU's logits of the cells of a folded log, as ``fit_examined`` wants them."""
 
-    def __init__(self, slots: int, hidden: int, cells: NDArray[np.int64]) -> None:
+    def __init__(self, slots: int, hidden: int, cells: Integers) -> None:
         self.network = ClickGRU(slots, hidden).double()
         self.cells = torch.from_numpy(cells)
-        self._at: NDArray[np.float64] | None = None
+        self._at: Floats | None = None
         self._logits: Tensor | None = None
 
-    def start(self) -> NDArray[np.float64]:
+    def start(self) -> Floats:
         """Return the initial weights, flat, with examination near 0.73."""
         with torch.no_grad():
             self.network.out.bias.fill_(1.0)
         return nn.utils.parameters_to_vector(self.network.parameters()).detach().numpy()
 
-    def _all(self, theta: NDArray[np.float64]) -> Tensor:
+    def _all(self, theta: Floats) -> Tensor:
         """Return the logits of all prefixes, recorded; the last ones are kept for the gradient."""
         if self._logits is None or self._at is None or not np.array_equal(theta, self._at):
             self._at = theta.copy()
@@ -149,17 +175,15 @@ class GRUExamination:
             self._logits = self.network.by_prefix()
         return self._logits
 
-    def logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def logits(self, theta: Floats) -> Floats:
         """Return the cells' logits, (C,)."""
         return self.all_logits(theta)[self.cells.numpy()]
 
-    def all_logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def all_logits(self, theta: Floats) -> Floats:
         """Return the logits of all click prefixes, (2^K - 1,)."""
         return self._all(theta).detach().numpy()
 
-    def pull_back(
-        self, theta: NDArray[np.float64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
         """Return the gradient by the weights."""
         chosen = self._all(theta)[self.cells]
         self._logits = None  # its record serves one gradient
@@ -167,7 +191,11 @@ class GRUExamination:
         gradients = torch.autograd.grad(chosen, parameters, torch.from_numpy(gradient))
         return torch.cat([part.reshape(-1) for part in gradients]).numpy()
 
-    def curvature(self, information: NDArray[np.float64]) -> NDArray[np.float64]:
+    def arguments(self, theta: Floats) -> dict[str, Floats]:
+        """Return the examination of every click prefix."""
+        return {"examination": expit(self.all_logits(theta))}
+
+    def curvature(self, information: Floats) -> Floats:
         """Return one number for all weights: the information that all cells have together."""
         size = sum(parameter.numel() for parameter in self.network.parameters())
         return np.full(size, information.sum())

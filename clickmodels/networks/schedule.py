@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 import numpy as np
-import torch
 
 from ...common import checks
 from ...common.progress import progress
@@ -62,14 +61,6 @@ class TrainingSettings:
                     raise ValueError(f"{field.name} must be above 0, not {value!r}")
             elif field.name not in ("device", "log_dir"):
                 checks.positive_integer(value, field.name)
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Seed torch for the block, for initial weights, and leave its global state as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
 
 
 def train(

@@ -1,12 +1,12 @@
-"""Attractiveness per (query, document): the table, looked up fast, and the model that has one."""
+"""Attractiveness per (query, document): the table, looked up fast, and models that have one."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
-from ..base import ClickModel
+from ...common.typing import Floats, Integers
 
 _KEPT_ROWS = 4096
 
@@ -26,23 +26,23 @@ class Table:
         padded = np.zeros((array.shape[0], array.shape[1] + 1))
         padded[:, :-1] = array
         padded.flags.writeable = False
-        self.values: NDArray[np.float64] = padded[:, :-1]
+        self.values: Floats = padded[:, :-1]
         self._flat = padded.reshape(-1)
         self._stride = padded.shape[1]
         self._rows: dict[int, list[float]] = {}
 
-    def __getstate__(self) -> dict[str, NDArray[np.float64]]:
+    def __getstate__(self) -> dict[str, Floats]:
         """Leave out what follows from the values, so that workers get each table once."""
         return {"values": np.ascontiguousarray(self.values)}
 
-    def __setstate__(self, state: dict[str, NDArray[np.float64]]) -> None:
+    def __setstate__(self, state: dict[str, Floats]) -> None:
         Table.__init__(self, state["values"], "values")
 
-    def rows(self, query: NDArray[np.int64], ranking: NDArray[np.int64]) -> NDArray[np.float64]:
+    def rows(self, query: Integers, ranking: Integers) -> Floats:
         """Return the values of pages (n, K), laid out alike."""
         return self._flat.take(query[:, None] * self._stride + ranking, mode="wrap")
 
-    def columns(self, query: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the values of pages laid out slot by slot, (K, n)."""
         return self._flat.take(columns + query * self._stride, mode="wrap")
 
@@ -57,14 +57,17 @@ class Table:
         return [row[document] for document in ranking]
 
 
-class AttractivenessModel(ClickModel):
-    """A model whose documents are attractive with a probability that query and document give."""
+class WithAttractiveness:
+    """The part of a click model that has P(attractive) by query and document, (Q, N).
+
+    Families and models take it beside ``ClickModel``; what they read from it is theirs.
+    """
 
     def __init__(self, attractiveness: ArrayLike) -> None:
         self._attractiveness = Table(attractiveness, "attractiveness")
 
     @property
-    def attractiveness(self) -> NDArray[np.float64]:
+    def attractiveness(self) -> Floats:
         """P(attractive), (Q, N)."""
         return self._attractiveness.values
 
@@ -73,6 +76,6 @@ class AttractivenessModel(ClickModel):
         """Number of queries and candidate places."""
         return self.attractiveness.shape[0], self.attractiveness.shape[1]
 
-    def relevance(self) -> NDArray[np.float64]:
+    def relevance(self) -> Floats:
         """Return the attractiveness, (Q, N)."""
         return self.attractiveness

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.random import Uniforms
-
-Floats = NDArray[np.float64]
+from ...common.typing import Booleans, Floats
 
 
 class Browsing:
@@ -22,7 +20,7 @@ class Browsing:
         self.stay = 1.0 - satisfaction
         self.continuation = continuation
 
-    def conditionals(self, values: Floats, clicks: NDArray[np.bool_]) -> Floats:
+    def conditionals(self, values: Floats, clicks: Booleans) -> Floats:
         """Return P(C_k = 1 | c_<k) for pages (n, K) of attractiveness and clicks; -> (n, K)."""
         before = np.zeros(values.shape, dtype=np.int64)
         before[:, 1:] = np.cumsum(clicks, axis=1)[:, :-1]
@@ -85,9 +83,7 @@ class Browsing:
             fading *= self.continuation
         return total
 
-    def upwards(
-        self, values: Floats, clicks: NDArray[np.bool_], shown: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats]:
+    def upwards(self, values: Floats, clicks: Booleans, shown: Booleans) -> tuple[Floats, Floats]:
         """Return log P(c_<k) and log P(c_<k, C_k = 1) of pages (n, K) read from below.
 
         Pages and clicks are given from the top. What lies below a slot is summed out: with f the
@@ -126,7 +122,7 @@ class Browsing:
             scale += np.log(largest)
         return np.ascontiguousarray(before.T), np.ascontiguousarray(click.T)
 
-    def sample(self, values: Floats, uniforms: Floats) -> NDArray[np.bool_]:
+    def sample(self, values: Floats, uniforms: Floats) -> Booleans:
         """Draw clicks for pages laid out slot by slot, (K, n), from (K, n) uniforms."""
         probs = values.copy()
         probs[:-1] *= 1.0 - values[1:] * 0.5

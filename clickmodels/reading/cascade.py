@@ -2,81 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
 from ...common.random import Uniforms
-from ...data import ClickLog, World
-from ..base import ClickModel, zero_after_impossible
-from ..tablefit.cascade_fit import METHODS, ChainFold, FittedChain, count_to_last_click, fit_chain
-from ..tablefit.continuation import Continuation
-from ..tablefit.strategy import StructuralModel, pair_table
-
-Floats = NDArray[np.float64]
+from ...common.typing import Booleans, Floats, Integers
+from ..base import ClickModel
+from ..pages import zero_after_impossible
+from .attractiveness import Table, WithAttractiveness
 
 
-class ChainModel(StructuralModel):
+class AfterClick(Protocol):
+    """P(the next rank is examined | a click here): a ``Table`` by document, or ``RankRates``."""
+
+    def columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return it for pages laid out slot by slot, (K, n)."""
+
+    def page(self, query: int, ranking: list[int]) -> list[float]:
+        """Return it for one page."""
+
+
+class RankRates:
+    """Probabilities by rank (K,), the same for every document; pages may have fewer slots."""
+
+    def __init__(self, rates: Floats) -> None:
+        self._rates, self._list = rates, rates.tolist()
+
+    def columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return them for pages laid out slot by slot, (K, n)."""
+        return np.broadcast_to(self._rates[: len(columns), None], columns.shape)
+
+    def page(self, query: int, ranking: list[int]) -> list[float]:
+        """Return them for one page."""
+        return self._list
+
+
+class CascadeReading:
     """Reading from the top: an examined document is clicked if attractive, then reading goes on.
 
-    It goes on with probability ``after_skip`` after a skip, and after a click with a probability
-    that the subclass gives by document or by rank (``after_click_columns``). Everything else
-    follows by recursion over P(examined), in O(n K).
+    It goes on with probability ``after_skip`` after a skip and ``after_click`` after a click.
+    Everything follows by recursion over P(examined), in O(n K). Pages are given slot by slot,
+    (K, n), and are not checked.
     """
 
-    @classmethod
-    def _continuation(cls) -> Continuation:
-        """Return how reading goes on, to be fitted."""
-        raise NotImplementedError(f"{cls.__name__} does not define _continuation()")
+    def __init__(self, attractive: Table, after_skip: float, after_click: AfterClick) -> None:
+        self.attractive, self.after_skip, self.after_click = attractive, after_skip, after_click
 
-    @classmethod
-    def _of_tables(
-        cls, attractiveness: Floats, fitted: FittedChain, fold: ChainFold, world: World
-    ) -> ClickModel:
-        """Return the model of what was fitted."""
-        raise NotImplementedError(f"{cls.__name__} does not define _of_tables()")
-
-    @classmethod
-    def _fold(cls, log: ClickLog, world: World) -> ChainFold:
-        return ChainFold(log, world, cls._continuation().cells)
-
-    @classmethod
-    def _search(
-        cls,
-        fold: Any,
-        counts: Any,
-        seed: int,
-        start: Any,
-        method: str = "likelihood",
-        **settings: Any,
-    ) -> FittedChain:
-        if checks.choice(method, METHODS, "method") == "counts":
-            return count_to_last_click(counts, cls._continuation())
-        return fit_chain(counts, cls._continuation(), start)
-
-    @classmethod
-    def _made(cls, fold: Any, fitted: Any, world: World) -> ClickModel:
-        attractiveness = pair_table(fold.pairs, fitted.logits, fitted.attractive, world)
-        return cls._of_tables(attractiveness, fitted, fold, world)
-
-    @property
-    def after_skip(self) -> float:
-        """P(the next rank is examined | this one was, and was skipped)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define after_skip")
-
-    def after_click_columns(self, query: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Return P(the next rank is examined | a click here), (K, n), for pages slot by slot."""
-        raise NotImplementedError(f"{type(self).__name__} does not define after_click_columns()")
-
-    def conditional_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> Floats:
-        """Return P(C_k = 1 | c_<k), (n, K), by filtering P(E_k = 1 | c_<k) down the page."""
-        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        values = self._attractiveness.columns(query, ranking.T)
-        after_click = self.after_click_columns(query, ranking.T)
+    def conditionals(self, query: Integers, columns: Integers, clicks: Booleans) -> Floats:
+        """Return P(C_k = 1 | c_<k), (K, n), by filtering P(E_k = 1 | c_<k) down the page."""
+        values = self.attractive.columns(query, columns)
+        after_click = self.after_click.columns(query, columns)
         examined = np.ones(len(query))
         probs = np.empty(values.shape)
         for slot in range(len(values)):
@@ -85,48 +63,34 @@ class ChainModel(StructuralModel):
             # A skip that could not happen leaves 0 / 0 here; zero_after_impossible settles it.
             after_skip = examined * (1.0 - values[slot]) / np.where(skipped > 0, skipped, 1.0)
             after_skip *= self.after_skip
-            examined = np.where(clicks[:, slot], after_click[slot], after_skip)
-        return zero_after_impossible(np.ascontiguousarray(probs.T), clicks)
+            examined = np.where(clicks[slot], after_click[slot], after_skip)
+        return probs
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
-        """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
-        query, ranking = self.checked_pages(query, ranking)
-        return np.ascontiguousarray(self._forward(query, ranking.T).T)
-
-    def score_columns(self, query: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
-        total: Floats = self._forward(query, columns).sum(axis=0)
-        return total
-
-    def _forward(self, query: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Return P(C_k = 1), (K, n)."""
-        values = self._attractiveness.columns(query, columns)
-        goes_on = self._goes_on_columns(values, query, columns)
+    def marginals(self, query: Integers, columns: Integers) -> Floats:
+        """Return P(C_k = 1), (K, n), by forward recursion over P(E_k = 1)."""
+        values = self.attractive.columns(query, columns)
+        goes_on = self.after_click.columns(query, columns) - self.after_skip
+        goes_on *= values
+        goes_on += self.after_skip
         examined = np.ones(len(query))
         for slot in range(len(values)):
             values[slot] *= examined
             examined *= goes_on[slot]
         return values
 
-    def _goes_on_columns(
-        self, values: Floats, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> Floats:
-        """Return P(the next rank is examined | this one is), (K, n)."""
-        result = self.after_click_columns(query, columns) - self.after_skip
-        result *= values
-        result += self.after_skip
-        return result
+    def scores(self, query: Integers, columns: Integers) -> Floats:
+        """Return the expected clicks of each page, (n,)."""
+        total: Floats = self.marginals(query, columns).sum(axis=0)
+        return total
 
-    def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def sample(self, query: Integers, columns: Integers, rng: np.random.Generator) -> Booleans:
         """Draw clicks, (K, n); one uniform a slot decides both the click and what follows."""
         uniforms = rng.random(columns.shape)
-        values = self._attractiveness.columns(query, columns)
+        values = self.attractive.columns(query, columns)
         clicks = uniforms < values
         # Given a click the uniform is below the value, given a skip it is above: what is left
         # of it, stretched, is uniform again.
-        goes_on = uniforms < values * self.after_click_columns(query, columns)
+        goes_on = uniforms < values * self.after_click.columns(query, columns)
         goes_on |= ~clicks & (uniforms < values + (1.0 - values) * self.after_skip)
         for slot in range(1, len(columns)):
             clicks[slot] &= goes_on[slot - 1]
@@ -135,8 +99,8 @@ class ChainModel(StructuralModel):
 
     def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
         """Draw the clicks of one page."""
-        values = self._attractiveness.page(query, ranking)
-        after_click = self._after_click_page(query, ranking)
+        values = self.attractive.page(query, ranking)
+        after_click = self.after_click.page(query, ranking)
         clicks = [False] * len(ranking)
         for slot, uniform in enumerate(uniforms.take(len(ranking))):
             value = values[slot]
@@ -148,6 +112,106 @@ class ChainModel(StructuralModel):
                 break
         return clicks
 
-    def _after_click_page(self, query: int, ranking: list[int]) -> list[float]:
-        """Return P(the next rank is examined | a click here) of one page."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _after_click_page()")
+
+class Satisfaction:
+    """P(satisfied | clicked), (Q, N), as what it leaves of P(reading goes on) after a click."""
+
+    def __init__(self, satisfaction: ArrayLike, shape: tuple[int, int], goes_on: float) -> None:
+        self.table, self._goes_on = Table(satisfaction, "satisfaction"), goes_on
+        checks.same_shape(self.table.values, shape, "satisfaction", "attractiveness")
+
+    def columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return P(not satisfied) times P(reading goes on), (K, n)."""
+        return self._goes_on * (1.0 - self.table.columns(query, columns))
+
+    def page(self, query: int, ranking: list[int]) -> list[float]:
+        """Return P(not satisfied) times P(reading goes on), of one page."""
+        return [self._goes_on * (1.0 - value) for value in self.table.page(query, ranking)]
+
+
+class SatisfiedReading(CascadeReading):
+    """Reading until satisfied by a clicked document, or tired: ``goes_on`` after each rank."""
+
+    def __init__(self, attractive: Table, satisfaction: ArrayLike, goes_on: float) -> None:
+        n_queries, n_docs = attractive.values.shape
+        satisfied = Satisfaction(satisfaction, (n_queries, n_docs), goes_on)
+        super().__init__(attractive, goes_on, satisfied)
+        self.satisfied = satisfied.table
+        # P(attractive and satisfying): one uniform decides click and satisfaction together.
+        self.satisfying = Table(attractive.values * self.satisfied.values, "relevance")
+        self._goes_on = Table(goes_on * (1.0 - self.satisfying.values), "continuation")
+
+    def scores(self, query: Integers, columns: Integers) -> Floats:
+        """Return the expected clicks of each page, (n,)."""
+        values = self.attractive.columns(query, columns)
+        goes_on = self._goes_on.columns(query, columns)
+        total, examined = values[0].copy(), goes_on[0].copy()
+        for slot in range(1, len(values)):
+            values[slot] *= examined
+            total += values[slot]
+            examined *= goes_on[slot]
+        return total
+
+    def sample(self, query: Integers, columns: Integers, rng: np.random.Generator) -> Booleans:
+        """Draw clicks, (K, n); one uniform per slot, and one per page for how far reading goes."""
+        uniforms = rng.random(columns.shape)
+        patience = rng.random(columns.shape[1])
+        clicks = uniforms < self.attractive.columns(query, columns)
+        goes_on = uniforms >= self.satisfying.columns(query, columns)
+        reach = 1.0
+        for slot in range(1, len(columns)):
+            reach *= self.after_skip  # P(patience < reach) = after_skip ** slot
+            goes_on[slot] &= goes_on[slot - 1]
+            clicks[slot] &= goes_on[slot - 1]
+            clicks[slot] &= patience < reach
+        return clicks
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        values = self.attractive.page(query, ranking)
+        satisfying = self.satisfying.page(query, ranking)
+        clicks = [False] * len(ranking)
+        patience, *draws = uniforms.take(len(ranking) + 1)
+        reach = 1.0
+        for slot, uniform in enumerate(draws):
+            if uniform < values[slot]:
+                clicks[slot] = True
+                if uniform < satisfying[slot]:
+                    break
+            reach *= self.after_skip
+            if patience >= reach:
+                break
+        return clicks
+
+
+class CascadeModel(WithAttractiveness, ClickModel):
+    """A model that reads from the top; its constructor says how, in ``self._reading``."""
+
+    _reading: CascadeReading
+
+    def conditional_click_probs(
+        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+    ) -> Floats:
+        """Return P(C_k = 1 | c_<k), (n, K), by filtering P(E_k = 1 | c_<k) down the page."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        probs = self._reading.conditionals(query, ranking.T, clicks.T)
+        return zero_after_impossible(np.ascontiguousarray(probs.T), clicks)
+
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
+        query, ranking = self.checked_pages(query, ranking)
+        return np.ascontiguousarray(self._reading.marginals(query, ranking.T).T)
+
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        return self._reading.scores(query, columns)
+
+    def sample_columns(
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
+        """Draw clicks, (K, n)."""
+        return self._reading.sample(query, columns, rng)
+
+    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+        """Draw the clicks of one page."""
+        return self._reading.sample_page(query, ranking, uniforms)

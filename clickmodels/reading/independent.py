@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..base import ClickModel, zero_after_impossible
+from ...common.typing import Booleans, Floats, Integers
+from ..base import ClickModel
+from ..pages import zero_after_impossible
 
 
 class IndependentModel(ClickModel):
     """A model in which a click depends on query, document and rank, and on nothing else.
 
-    A subclass gives ``_probs``, ``shape``, ``relevance``, ``state`` and ``fit``.
+    A subclass gives ``_probs``, ``shape``, ``relevance``, ``state`` and how it is fitted.
     """
 
-    deterministic: ClassVar[frozenset[str]] = frozenset({"table"})
+    deterministic = frozenset({"table"})
 
-    def _probs(
-        self, query: NDArray[np.int64], document: NDArray[np.int64], rank: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         """Return P(C = 1), a new array; 0 where the document is -1.
 
         The arguments are of shapes that broadcast to the document's; ``rank`` counts from 0.
         """
         raise NotImplementedError
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K)."""
         query, ranking = self.checked_pages(query, ranking)
         return self._probs(query[:, None], ranking, np.arange(ranking.shape[1]))
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return ``click_probs``: clicks on other slots tell nothing."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         return zero_after_impossible(self.click_probs(query, ranking), clicks)
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
         """Draw clicks, (K, n)."""
         probs = self._probs(query, columns, np.arange(len(columns))[:, None])
         return rng.random(columns.shape) < probs

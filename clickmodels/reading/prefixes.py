@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...common import checks
-from ..base import PREFIX_SLOTS, all_clicks, zero_after_impossible
-from ..tablefit.cells import Cells, cell_numbers, prefix_cells
-from ..tablefit.examined_strategy import ExaminedModel
+from ...common.typing import Booleans, Floats, Integers
+from ..base import ClickModel
+from ..pages import all_clicks, zero_after_impossible
+from ..tablefit.cells import PREFIX_SLOTS, cell_numbers, prefix_cells
+from .attractiveness import WithAttractiveness
 
 _CHUNK = 4096
 
 
-class PrefixModel(ExaminedModel):
+class PrefixModel(WithAttractiveness, ClickModel):
     """P(click) = attractiveness × examination of the click prefix.
 
     Parameters
@@ -32,14 +34,9 @@ class PrefixModel(ExaminedModel):
         self._slots = size.bit_length() - 1
         if size != 1 << self._slots or self._slots == 0:
             raise ValueError(f"examination must have 2^K - 1 entries, not {size - 1}")
-        self._corners: dict[int, NDArray[np.float64]] = {}
+        self._corners: dict[int, Floats] = {}
         if self._slots > PREFIX_SLOTS:
             raise ValueError(f"a table of click prefixes goes up to {PREFIX_SLOTS} slots")
-
-    @classmethod
-    def _cells(cls, slots: int) -> Cells:
-        check_slots(slots, cls.name)
-        return prefix_cells
 
     @property
     def max_slots(self) -> int:
@@ -48,14 +45,14 @@ class PrefixModel(ExaminedModel):
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return P(C_k = 1 | c_<k), (n, K)."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         probs = self._attractiveness.rows(query, ranking)
         probs *= self.examination.take(cell_numbers(prefix_cells, clicks))
         return zero_after_impossible(probs, clicks)
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> NDArray[np.float64]:
+    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by the tree of click prefixes: O(n 2^K)."""
         query, ranking = self.checked_pages(query, ranking)
         result = np.empty(ranking.shape)
@@ -65,10 +62,10 @@ class PrefixModel(ExaminedModel):
             result[part] = self._tree(values).T
         return result
 
-    def _tree(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _tree(self, values: Floats) -> Floats:
         """Return P(C_k = 1), (K, n), for pages of attractiveness (K, n)."""
         slots, n = values.shape
-        mass = np.ones((1, n))  # P(prefix), a row a prefix
+        mass = np.ones((1, n))  # P(prefix), one row per prefix
         result = np.empty((slots, n))
         for slot in range(slots):
             first = (1 << slot) - 1
@@ -77,9 +74,7 @@ class PrefixModel(ExaminedModel):
             mass = np.stack([mass - click, click], axis=1).reshape(2 * len(mass), n)
         return result
 
-    def score_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n).
 
         Expected clicks are linear in each slot's attractiveness, so they are known once they are
@@ -91,7 +86,7 @@ class PrefixModel(ExaminedModel):
         upper, lower = _corners(values[: slots // 2]), _corners(values[slots // 2 :])
         return np.einsum("an,an->n", upper, self._corner_scores(slots) @ lower)
 
-    def _corner_scores(self, slots: int) -> NDArray[np.float64]:
+    def _corner_scores(self, slots: int) -> Floats:
         """Return the expected clicks of all 0/1 pages, upper half by lower half."""
         if slots not in self._corners:
             pages = all_clicks(slots).T.astype(np.float64)
@@ -100,8 +95,8 @@ class PrefixModel(ExaminedModel):
         return self._corners[slots]
 
     def sample_columns(
-        self, query: NDArray[np.int64], columns: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+        self, query: Integers, columns: Integers, rng: np.random.Generator
+    ) -> Booleans:
         """Draw clicks, (K, n)."""
         values = self._attractiveness.columns(query, columns)
         uniforms = rng.random(columns.shape)
@@ -116,16 +111,10 @@ class PrefixModel(ExaminedModel):
         return clicks
 
 
-def _corners(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _corners(values: Floats) -> Floats:
     """Return P(each 0/1 page) of half pages (k, n), (2^k, n); the last slot varies fastest."""
     result = np.ones((1, values.shape[1]))
     for value in values:
         result = np.stack([result * (1.0 - value), result * value], axis=1)
         result = result.reshape(-1, values.shape[1])
     return result
-
-
-def check_slots(slots: int, name: str) -> None:
-    """Raise if pages are too long for a table of click prefixes."""
-    if slots > PREFIX_SLOTS:
-        raise ValueError(f"{name} takes pages of up to {PREFIX_SLOTS} slots, the log has {slots}")

@@ -2,29 +2,30 @@
 
 Up to its last click a page hides nothing: every document was examined, and reading went on each
 time. Those parts of the likelihood fold into counts. Only the tail after the last click (or the
-whole page without one) needs a recursion: see ``chain_tails``.
+whole page without one) needs a recursion: see ``tails``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit
 
+from ...common import checks
 from ...common.grouping import group_rows
+from ...common.typing import Booleans, Floats
 from ...data import ClickLog, World
-from .cells import row_weights
-from .continuation import ByRank, Continuation, Satisfying
-from .pair_counts import Placed
+from .continuation import Continuation
+from .counting import CountMatrix, row_weights
 from .prior import BetaPrior, logistic
 from .quasi_newton import search
+from .table_fit import TableFit, pair_table
 from .tails import TINY, Tails, TailTerms, tail_terms
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+_CYCLES = 20  # of learning a prior, which the closed form has to do in one go
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class ChainCounts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "skips", float(self.skipped.sum()))
 
-    def shown(self, n_pairs: int) -> NDArray[np.bool_]:
+    def shown(self, n_pairs: int) -> Booleans:
         """Return which of the pairs have a count, (P,)."""
         present = np.zeros(n_pairs + 1, dtype=bool)
         present[:-1] = (self.clicked > 0) | (self.skipped > 0)
@@ -82,10 +83,10 @@ class ChainFold:
         self.n_cells = len(self.pairs) if cells == "pair" else slots
         cell = place if cells == "pair" else np.broadcast_to(ranks, place.shape)
         n_pairs, above = len(self.pairs), ranks < last[:, None]
-        self._clicked = Placed(log.clicks, place, n_pairs)
-        self._clicked_cells = Placed(log.clicks, cell, self.n_cells)
-        self._skipped = Placed(~log.clicks & above, place, n_pairs)
-        self._went_on = Placed(log.clicks & above, cell, self.n_cells)
+        self._clicked = CountMatrix(log.clicks, place, n_pairs)
+        self._clicked_cells = CountMatrix(log.clicks, cell, self.n_cells)
+        self._skipped = CountMatrix(~log.clicks & above, place, n_pairs)
+        self._went_on = CountMatrix(log.clicks & above, cell, self.n_cells)
         tail = np.where(ranks >= last[:, None], log.ranking, -1)
         first, group = group_rows([last[:, None], log.query[:, None], tail])
         order = np.argsort(last[first], kind="stable")  # pages without a click come first
@@ -93,7 +94,7 @@ class ChainFold:
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
         whole = np.ones((len(group), 1), dtype=bool)
-        self._tails = Placed(whole, number[group][:, None], len(first))
+        self._tails = CountMatrix(whole, number[group][:, None], len(first))
         self._last = last[first]
         self._pages = np.ascontiguousarray(place[first].T)
         self._stop = np.where(self._last >= 0, cell[first, self._last], 0)
@@ -214,11 +215,6 @@ class ChainObjective:
         ])  # fmt: skip
 
 
-METHODS = ("likelihood", "counts")
-_CYCLES = 20  # of learning a prior, which here has to be done in one go
-
-
-
 def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> FittedChain:
     """Return the closed form under the assumption that reading ends at the last click.
 
@@ -226,20 +222,61 @@ def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> Fitt
     last click ended its page. Unlike the likelihood, this takes for certain what is only likely:
     the two agree where nothing stands below a last click.
     """
-    n_pairs = len(counts.clicked)
-    skipped = counts.skipped + counts.tails.without_clicks(n_pairs)
+    skipped = counts.skipped + counts.tails.without_clicks(len(counts.clicked))
     attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped, _CYCLES)
-    logits = _posterior(counts.clicked, skipped, attractive)
-    stopped = counts.clicked_cells - counts.went_on
-    if isinstance(continuation, ByRank):
-        rates = _posterior(counts.went_on, stopped, BetaPrior(0.5, 0.5))
-        return FittedChain(logits, rates, attractive, continuation)
-    satisfied = BetaPrior(1.0, 1.0).learned(stopped, counts.clicked_cells, _CYCLES)
-    theta = _posterior(stopped, counts.went_on, satisfied)
-    return FittedChain(logits, theta, attractive, Satisfying(True, satisfied))
+    logits = attractive.posterior(counts.clicked, skipped)
+    theta, continuation = continuation.from_counts(counts.clicked_cells, counts.went_on)
+    return FittedChain(logits, theta, attractive, continuation)
 
 
-def _posterior(successes: Floats, failures: Floats, prior: BetaPrior) -> Floats:
-    """Return the logits of the most likely probabilities."""
-    one, zero = successes + prior.successes, np.maximum(failures, 0.0) + prior.failures
-    return np.asarray(logit(one / (one + zero)))
+class CascadeFit(TableFit):
+    """The fit of models that read from the top, until they stop.
+
+    Parameters
+    ----------
+    continuation : Continuation
+        How reading goes on.
+    methods : tuple of str
+        Of "likelihood" and "counts" (see ``count_to_last_click``), those that the model has; the
+        first is the default, and with both there is a setting ``method``.
+    cut : callable, optional
+        Returns the part of a log that is counted; by default all of it.
+    """
+
+    def __init__(
+        self,
+        continuation: Continuation,
+        methods: tuple[str, ...] = ("likelihood",),
+        cut: Callable[[ClickLog], ClickLog] | None = None,
+    ) -> None:
+        self.continuation, self.methods, self.cut = continuation, methods, cut
+        self.settings = frozenset({"method"} if len(methods) > 1 else ())
+
+    def fold(self, log: ClickLog, world: World) -> ChainFold:
+        """Return the places of the log's pages in the counts, and their tails."""
+        log = log if self.cut is None else self.cut(log)
+        return ChainFold(log, world, self.continuation.cells)
+
+    def search(
+        self, fold: ChainFold, counts: ChainCounts, seed: int, start: Any, **settings: Any
+    ) -> FittedChain:
+        """Return the most likely parameters, or those of the closed form."""
+        method = checks.choice(settings.get("method", self.methods[0]), self.methods, "method")
+        if method == "counts":
+            return count_to_last_click(counts, self.continuation)
+        return fit_chain(counts, self.continuation, start)
+
+    def arguments(self, fold: ChainFold, fitted: FittedChain, world: World) -> dict[str, Any]:
+        """Return attractiveness, and what follows from θ."""
+
+        def table(logits: Floats, prior: BetaPrior) -> Floats:
+            return pair_table(fold.pairs, logits, prior, world)
+
+        return {
+            "attractiveness": table(fitted.logits, fitted.attractive),
+            **fitted.continuation.arguments(fitted.theta, table),
+        }
+
+    def seen(self, fold: ChainFold, counts: ChainCounts, world: World) -> Booleans | None:
+        """Return the documents that have a count, (Q, N); None where some were cut off."""
+        return None if self.cut is not None else super().seen(fold, counts, world)

@@ -6,22 +6,20 @@ The rank (PBM), rank and latest click (UBM), the whole click prefix (ARM, CACMâŠ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...data import ClickLog
+from ...common.typing import Booleans, Floats, Integers
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+PREFIX_SLOTS = 14  # a table of click prefixes has 2**14 - 1 entries at most
 
 
 class SlotCells(NamedTuple):
     """The cells of one slot: ``first + local`` of each page, of ``size`` that there can be.
 
-    ``local`` is (n,), to be used before the next slot is asked for, or None where all pages have
-    the same cell.
+    ``local`` is (n,), or None where all pages have the same cell.
     """
 
     first: int
@@ -29,43 +27,68 @@ class SlotCells(NamedTuple):
     local: Integers | None
 
 
-Cells = Callable[[NDArray[np.bool_]], Iterator[SlotCells]]  # from the clicks (n, K), slot by slot
+@dataclass(frozen=True)
+class Cells:
+    """What examination depends on: a way to number it, and the table that the numbers index.
+
+    Attributes
+    ----------
+    walk : callable
+        Yields the ``SlotCells`` of pages, slot by slot, from their clicks (n, K). By operators
+        alone, so that it walks over tensors too.
+    shape : callable
+        Returns the shape of the table of examination for pages of K slots.
+    most_slots : int, optional
+        The longest page whose cells can be numbered.
+    """
+
+    walk: Callable[[Booleans], Iterator[SlotCells]]
+    shape: Callable[[int], tuple[int, ...]]
+    most_slots: int | None = None
+
+    def __call__(self, clicks: Booleans) -> Iterator[SlotCells]:
+        """Yield the cells of pages with these clicks (n, K), slot by slot."""
+        return self.walk(clicks)
 
 
-def sums(place: Integers, weight: NDArray[Any] | None, size: int) -> Floats:
-    """Return the sum of the weights at each place, (size,)."""
-    return np.bincount(place, weight, size).astype(np.float64, copy=False)
-
-
-def row_weights(log: ClickLog) -> Floats:
-    """Return how many impressions each row of a log stands for, (n,)."""
-    return np.ones(len(log)) if log.weight is None else log.weight
-
-
-def rank_cells(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
+def _walk_ranks(clicks: Booleans) -> Iterator[SlotCells]:
     """Yield the 0-based slot."""
     for slot in range(clicks.shape[1]):
         yield SlotCells(slot, 1, None)
 
 
-def latest_cells(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
+def _walk_latest(clicks: Booleans) -> Iterator[SlotCells]:
     """Yield ``slot * K + rank of the latest click above`` (0 = none)."""
     slots = clicks.shape[1]
-    latest = np.zeros(len(clicks), dtype=np.int64)
+    latest = 0 * clicks[:, 0]
     for slot in range(slots):
         yield SlotCells(slot * slots, slot + 1, latest)
-        np.copyto(latest, slot + 1, where=clicks[:, slot])
+        latest = latest + clicks[:, slot] * (slot + 1 - latest)
 
 
-def prefix_cells(clicks: NDArray[np.bool_]) -> Iterator[SlotCells]:
+def _walk_prefixes(clicks: Booleans) -> Iterator[SlotCells]:
     """Yield the number of the click prefix above each slot: see ``prefix_clicks``."""
-    code = np.zeros(len(clicks), dtype=np.int64)
+    code = 0 * clicks[:, 0]
     for slot in range(clicks.shape[1]):
         yield SlotCells((1 << slot) - 1, 1 << slot, code)
         code = 2 * code + clicks[:, slot]
 
 
-def cell_numbers(cells: Cells, clicks: NDArray[np.bool_]) -> Integers:
+def _walk_own_prefixes(clicks: Booleans) -> Iterator[SlotCells]:
+    """Yield the number of the click prefix that ends with each slot's own click."""
+    code = 0 * clicks[:, 0]
+    for slot in range(clicks.shape[1]):
+        code = 2 * code + clicks[:, slot]
+        yield SlotCells((2 << slot) - 1, 2 << slot, code)
+
+
+rank_cells = Cells(_walk_ranks, lambda slots: (slots,))
+latest_cells = Cells(_walk_latest, lambda slots: (slots, slots))
+prefix_cells = Cells(_walk_prefixes, lambda slots: ((1 << slots) - 1,), PREFIX_SLOTS)
+own_prefix_cells = Cells(_walk_own_prefixes, lambda slots: ((2 << slots) - 1,), PREFIX_SLOTS)
+
+
+def cell_numbers(cells: Cells, clicks: Booleans) -> Integers:
     """Return the cell of every slot, (n, K)."""
     numbers = np.empty(clicks.shape, dtype=np.int64)
     for slot, (first, _, local) in enumerate(cells(clicks)):
@@ -73,7 +96,7 @@ def cell_numbers(cells: Cells, clicks: NDArray[np.bool_]) -> Integers:
     return numbers
 
 
-def prefix_clicks(slots: int) -> tuple[NDArray[np.bool_], Integers]:
+def prefix_clicks(slots: int) -> tuple[Booleans, Integers]:
     """Return all prefixes shorter than ``slots``: clicks (2^slots - 1, slots - 1), lengths.
 
     A prefix of length ``r`` has number ``2^r - 1 + code``, ``code`` being its clicks as a binary
@@ -87,6 +110,12 @@ def prefix_clicks(slots: int) -> tuple[NDArray[np.bool_], Integers]:
     return clicks, length
 
 
-def click_vectors(slots: int) -> NDArray[np.bool_]:
+def prefix_design(slots: int) -> Floats:
+    """Return a one and the clicks of every prefix shorter than ``slots``, (2^slots - 1, slots)."""
+    clicks, _ = prefix_clicks(slots)
+    return np.column_stack([np.ones(len(clicks)), clicks])
+
+
+def click_vectors(slots: int) -> Booleans:
     """Return all click vectors, (2^slots, slots); the first slot's click is the lowest bit."""
     return (np.arange(1 << slots)[:, None] >> np.arange(slots)) & 1 == 1

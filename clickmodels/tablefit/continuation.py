@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from ...common.typing import Floats
 from .prior import BetaPrior, logistic
 
 _RATE_SD = 6.0  # a weak normal prior on the logits of shared rates, against ranks hardly seen
 _START_RATE = 2.0  # logit
+_CYCLES = 20  # of learning a prior, where it has to be done in one go
 
-Floats = NDArray[np.float64]
+PairTable = Callable[[Floats, BetaPrior], Floats]  # logits (P,) and their prior -> (Q, N)
 
 
 class Continuation(Protocol):
@@ -50,6 +52,15 @@ class Continuation(Protocol):
 
         ``clicked`` (C,) are clicks, ``stops`` (C,) the sum of 1 / P(tail) over last clicks.
         """
+
+    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
+        """Return θ and this with its priors learned, if every last click ended its page.
+
+        ``clicked`` (C,) are clicks, ``went_on`` (C,) those that a later click followed.
+        """
+
+    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
+        """Return the keyword arguments that θ gives the model."""
 
 
 class Satisfying:
@@ -116,6 +127,18 @@ class Satisfying:
         satisfied = np.clip(expit(logits) * stops, 0.0, clicked)
         return Satisfying(self.patient, self.satisfied.learned(satisfied, clicked))
 
+    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
+        """Return satisfaction by pair if every last click satisfied, with its prior learned."""
+        stopped = clicked - went_on
+        prior = BetaPrior(1.0, 1.0).learned(stopped, clicked, _CYCLES)
+        return prior.posterior(stopped, went_on), Satisfying(True, prior)
+
+    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
+        """Return satisfaction, and the continuation unless it is one."""
+        logits, goes_on = self.split(theta)
+        satisfaction = {"satisfaction": table(logits, self.satisfied)}
+        return satisfaction if self.patient else {**satisfaction, "continuation": goes_on}
+
 
 class ByRank:
     """DCM: after a click reading goes on with a probability of its rank; after a skip always."""
@@ -147,6 +170,14 @@ class ByRank:
     def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRank:
         """Return this: there is nothing to learn."""
         return self
+
+    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
+        """Return the rates of the clicks that were not their page's last, by rank."""
+        return BetaPrior(0.5, 0.5).posterior(went_on, clicked - went_on), self
+
+    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
+        """Return the probabilities by rank."""
+        return {"continuation": expit(theta)}
 
 
 class ByRelevance:
@@ -185,6 +216,26 @@ class ByRelevance:
     def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRelevance:
         """Return this: there is nothing to learn."""
         return self
+
+    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
+        """Refuse: three rates do not follow from counts in closed form."""
+        raise NotImplementedError("there is no closed form of a continuation by relevance")
+
+    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
+        """Return the three rates."""
+        return {"continuation": expit(theta)}
+
+
+class Leaving(ByRank):
+    """CM: nothing is read after a click, and everything until then; there is no θ."""
+
+    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
+        """Return no θ."""
+        return np.zeros(0), self
+
+    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
+        """Return nothing: the model has attractiveness alone."""
+        return {}
 
 
 def _rate_prior(theta: Floats) -> tuple[float, Floats]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array
 
 from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
-
-Floats = NDArray[np.float64]
 
 
 class Counts(NamedTuple):
@@ -23,7 +23,7 @@ class Counts(NamedTuple):
 class PairRankCounts(NamedTuple):
     """Counts by rank, of the P query-document pairs that were shown."""
 
-    pairs: NDArray[np.int64]  # (P,), query * N + document, rising
+    pairs: Integers  # (P,), query * N + document, rising
     clicks: Floats  # (P, K)
     impressions: Floats  # (P, K)
 
@@ -36,9 +36,42 @@ def check_log(log: ClickLog, world: World) -> None:
         raise ValueError("the log has no impressions to fit to")
 
 
+def row_weights(log: ClickLog) -> Floats:
+    """Return how many impressions each row of a log stands for, (n,)."""
+    return np.ones(len(log)) if log.weight is None else log.weight
+
+
+def sums(place: Integers, weight: NDArray[Any] | None, size: int) -> Floats:
+    """Return the sum of the weights at each place, (size,)."""
+    return np.bincount(place, weight, size).astype(np.float64, copy=False)
+
+
+class CountMatrix:
+    """The chosen slots of a log (n, K), each with the place in which it counts.
+
+    Parameters
+    ----------
+    mask : (n, K) bool
+    place : (n, K) integers
+    size : int
+        Number of places.
+    """
+
+    def __init__(self, mask: Booleans, place: NDArray[Any], size: int) -> None:
+        places = place[mask]
+        bounds = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+        shape = (size, len(mask))
+        # One column per row of the log, so that nothing has to be sorted.
+        self._matrix = csc_array((np.ones(len(places)), places, bounds), shape=shape)
+
+    def counts(self, weights: Floats) -> Floats:
+        """Return the weighted counts (M, size) for M weightings of the rows (n, M): one pass."""
+        return np.ascontiguousarray((self._matrix @ weights).T)
+
+
 def count_by_rank(log: ClickLog) -> Counts:
     """Return counts by rank, (K,); empty slots do not count. One pass over the log."""
-    weight = np.ones(len(log)) if log.weight is None else log.weight
+    weight = row_weights(log)
     return Counts(weight @ log.clicks, weight @ (log.ranking >= 0))
 
 
@@ -92,9 +125,7 @@ def count_by_pair_and_rank(log: ClickLog, world: World) -> PairRankCounts:
     return PairRankCounts(pairs, clicks, impressions)
 
 
-def _column(
-    log: ClickLog, world: World, rank: int
-) -> tuple[NDArray[np.int64], Floats, NDArray[np.bool_]]:
+def _column(log: ClickLog, world: World, rank: int) -> tuple[Integers, Floats, Booleans]:
     """Return pair, weight and click of each document shown at ``rank`` (0-based)."""
     document = log.ranking[:, rank]
     shown = np.flatnonzero(document >= 0)
@@ -136,7 +167,7 @@ def smoothed_rate(
     return np.minimum(result, 1.0)
 
 
-def checked_counts(clicks: ArrayLike, impressions: ArrayLike) -> Counts:
+def check_counts(clicks: ArrayLike, impressions: ArrayLike) -> Counts:
     """Return counts of two dimensions as read-only copies, after checking them."""
     counts = Counts(
         checks.finite(clicks, "clicks", 2).copy(),
@@ -154,7 +185,7 @@ def checked_counts(clicks: ArrayLike, impressions: ArrayLike) -> Counts:
     return counts
 
 
-def checked_smoothing(smoothing: float) -> float:
+def check_smoothing(smoothing: float) -> float:
     """Return ``smoothing`` as a float that is at least 0."""
     value = float(checks.finite(smoothing, "smoothing", 0))
     if value < 0:

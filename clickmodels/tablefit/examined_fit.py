@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from .cells import sums
-from .pair_counts import PairCells
+from ...common.typing import Floats
+from ...data import ClickLog, World
+from .cells import Cells, prefix_design
+from .counting import sums
+from .pair_counts import PairCellFold, PairCells
 from .prior import BetaPrior, Logistic, logistic
 from .quasi_newton import search
+from .table_fit import TableFit, pair_table
 
 _EXAMINATION_SD = 6.0  # a weak normal prior on examination logits, against cells hardly seen
 
@@ -20,56 +24,133 @@ _EXAMINATION_SD = 6.0  # a weak normal prior on examination logits, against cell
 class Examination(Protocol):
     """How the examination logits of cells follow from parameters θ."""
 
-    def start(self) -> NDArray[np.float64]:
+    def start(self) -> Floats:
         """Return the first θ."""
 
-    def logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def logits(self, theta: Floats) -> Floats:
         """Return the cells' logits, (C,)."""
 
-    def pull_back(
-        self, theta: NDArray[np.float64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
         """Return the gradient by θ, given the one by the logits (C,)."""
 
-    def curvature(self, information: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, information: Floats) -> Floats:
         """Return the curvature by θ, given the one by the logits (C,)."""
 
+    def arguments(self, theta: Floats) -> dict[str, Floats]:
+        """Return the keyword arguments that θ gives the model."""
 
-class LinearExamination:
-    """Logits that are linear in θ: ``design`` (C, T), or None for one parameter a cell."""
 
-    def __init__(self, n_cells: int, design: NDArray[np.float64] | None = None) -> None:
-        self.design = design
-        self._size = n_cells if design is None else design.shape[1]
+class CellLogits:
+    """One logit for each cell: θ itself. The model takes ``examination``, a table of all cells."""
 
-    def start(self) -> NDArray[np.float64]:
+    def __init__(self, fold: PairCellFold, seed: int = 0) -> None:
+        self._cells, self._shape = fold.cells, fold.kind.shape(fold.slots)
+
+    def start(self) -> Floats:
         """Return θ with examination near 0.73 everywhere."""
-        theta = np.zeros(self._size)
-        theta[: self._size if self.design is None else 1] = 1.0
+        return np.ones(len(self._cells))
+
+    def logits(self, theta: Floats) -> Floats:
+        """Return θ."""
         return theta
 
-    def logits(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
+        """Return the gradient."""
+        return gradient
+
+    def curvature(self, information: Floats) -> Floats:
+        """Return the information."""
+        return information
+
+    def arguments(self, theta: Floats) -> dict[str, Floats]:
+        """Return the examination of all cells, 1/2 where a cell does not occur in the log."""
+        table = np.full(self._shape, 0.5)
+        table.reshape(-1)[self._cells] = expit(theta)
+        return {"examination": table}
+
+
+class ClickRegression:
+    """A logistic regression on the clicks of a prefix, θ its ``weights``."""
+
+    def __init__(self, fold: PairCellFold, seed: int = 0) -> None:
+        (prefixes,) = fold.kind.shape(fold.slots)
+        self.design = prefix_design(prefixes.bit_length())[fold.cells]
+
+    def start(self) -> Floats:
+        """Return θ with examination near 0.73 everywhere."""
+        theta = np.zeros(self.design.shape[1])
+        theta[0] = 1.0
+        return theta
+
+    def logits(self, theta: Floats) -> Floats:
         """Return the cells' logits, (C,)."""
-        return theta if self.design is None else self.design @ theta
+        return self.design @ theta
 
-    def pull_back(
-        self, theta: NDArray[np.float64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
         """Return the gradient by θ."""
-        return gradient if self.design is None else gradient @ self.design
+        return gradient @ self.design
 
-    def curvature(self, information: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, information: Floats) -> Floats:
         """Return the curvature by θ."""
-        return information if self.design is None else information @ self.design**2
+        return information @ self.design**2
+
+    def arguments(self, theta: Floats) -> dict[str, Floats]:
+        """Return the weights."""
+        return {"weights": theta}
+
+
+class ExaminedFit(TableFit):
+    """The fit of models with P(click) = attractiveness of the pair × examination of the cell.
+
+    Parameters
+    ----------
+    cells : Cells
+        What examination depends on.
+    examination : callable
+        Returns how examination follows from θ, given a ``PairCellFold`` and a seed.
+    uses_network : bool
+        Whether ``examination`` asks the model's registered network.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        examination: Callable[[PairCellFold, int], Examination] = CellLogits,
+        uses_network: bool = False,
+    ) -> None:
+        self.cells, self.examination, self.uses_network = cells, examination, uses_network
+
+    def check_slots(self, name: str, slots: int) -> None:
+        """Raise where the log's pages are too long to number their cells."""
+        most = self.cells.most_slots
+        if most is not None and slots > most:
+            raise ValueError(f"{name} takes pages of up to {most} slots, the log has {slots}")
+
+    def fold(self, log: ClickLog, world: World) -> PairCellFold:
+        """Return the places of the log's slots in the counts by pair and cell."""
+        return PairCellFold(log, world, self.cells)
+
+    def search(
+        self, fold: PairCellFold, counts: PairCells, seed: int, start: Any, **settings: Any
+    ) -> Fitted:
+        """Return the most likely attractiveness and θ."""
+        size = len(fold.pairs), len(fold.cells)
+        return fit_examined(counts, *size, self.examination(fold, seed), start)
+
+    def arguments(self, fold: PairCellFold, fitted: Fitted, world: World) -> dict[str, Any]:
+        """Return attractiveness, and what follows from θ."""
+        attractiveness = pair_table(fold.pairs, fitted.logits, fitted.prior, world)
+        return {"attractiveness": attractiveness, **fitted.examination.arguments(fitted.theta)}
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Logits of attractiveness (P,), θ, and the attractiveness prior that was learned."""
+    """Logits of attractiveness (P,), its learned prior, θ, and how examination follows from θ."""
 
-    logits: NDArray[np.float64]
-    theta: NDArray[np.float64]
+    logits: Floats
     prior: BetaPrior
+    theta: Floats
+    examination: Examination
 
 
 def fit_examined(
@@ -93,7 +174,7 @@ def fit_examined(
         prior, point = start.prior, np.concatenate([start.logits, start.theta])
     objective = ExaminedObjective(counts, examination, prior, n_pairs, n_cells)
     point = search(objective, point, start is not None)
-    return Fitted(point[:n_pairs], point[n_pairs:], objective.prior)
+    return Fitted(point[:n_pairs], objective.prior, point[n_pairs:], examination)
 
 
 class ExaminedObjective:
@@ -116,13 +197,11 @@ class ExaminedObjective:
         self.pair_clicks = sums(counts.pair, counts.clicks, n_pairs)
         self.cell_clicks = sums(counts.cell, counts.clicks, n_cells)
 
-    def _split(
-        self, point: NDArray[np.float64]
-    ) -> tuple[Logistic, NDArray[np.float64], NDArray[np.float64]]:
+    def _split(self, point: Floats) -> tuple[Logistic, Floats, Floats]:
         pairs, theta = point[: self.n_pairs], point[self.n_pairs :]
         return logistic(pairs), theta, self.examination.logits(theta)
 
-    def __call__(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def __call__(self, point: Floats) -> tuple[float, Floats]:
         """Return value and gradient."""
         counts = self.counts
         attractive, theta, logits = self._split(point)
@@ -144,7 +223,7 @@ class ExaminedObjective:
         by_pair = self.prior.gradient(attractive.p) - pair_pull * (1.0 - attractive.p)
         return float(value), np.concatenate([by_pair, by_theta])
 
-    def curvature(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, point: Floats) -> Floats:
         """Return the Fisher information's diagonal, with the priors'."""
         counts = self.counts
         (attractive, _, _), _, logits = self._split(point)
@@ -158,12 +237,12 @@ class ExaminedObjective:
         by_theta = self.examination.curvature(by_cell + 1.0 / _EXAMINATION_SD**2)
         return np.concatenate([by_pair + self.prior.curvature(attractive), by_theta])
 
-    def learn(self, point: NDArray[np.float64]) -> float:
+    def learn(self, point: Floats) -> float:
         """Learn the prior from the clicks of each pair and its expected examinations."""
         before, self.prior = self.prior, self.prior.learned(self.pair_clicks, self.examined(point))
         return self.prior.distance(before)
 
-    def examined(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def examined(self, point: Floats) -> Floats:
         """Return how often each pair was examined, in expectation given its clicks, (P,)."""
         counts = self.counts
         (attractive, _, _), _, logits = self._split(point)

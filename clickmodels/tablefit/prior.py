@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betaln, digamma
+from scipy.special import betaln, digamma, logit
 
-Floats = NDArray[np.float64]
+from ...common.typing import Floats
 
 
 class Logistic(NamedTuple):
@@ -59,22 +58,26 @@ class BetaPrior:
         one, zero = values.log_p.sum(), values.log_not_p.sum()
         return -float(self.successes * one + self.failures * zero)
 
-    def gradient(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, probability: Floats) -> Floats:
         """Return the derivative of ``loss`` by the logits of ``probability``."""
         return (self.successes + self.failures) * probability - self.successes
 
-    def curvature(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, probability: Floats) -> Floats:
         """Return the second derivative of ``loss``."""
         return (self.successes + self.failures) * probability * (1.0 - probability)
+
+    def posterior(self, successes: Floats, failures: Floats) -> Floats:
+        """Return the most likely logits given these counts."""
+        one = successes + self.successes
+        zero = np.maximum(failures, 0.0) + self.failures
+        return np.asarray(logit(one / (one + zero)))
 
     def distance(self, other: BetaPrior) -> float:
         """Return the larger difference of the logarithms of the two counts."""
         ratios = [self.successes / other.successes, self.failures / other.failures]
         return float(np.abs(np.log(ratios)).max())
 
-    def learned(
-        self, successes: NDArray[np.float64], trials: NDArray[np.float64], cycles: int = 4
-    ) -> BetaPrior:
+    def learned(self, successes: Floats, trials: Floats, cycles: int = 4) -> BetaPrior:
         """Return the prior that makes these counts most likely (empirical Bayes).
 
         ``successes`` of ``trials`` a pair, (P,); Minka's fixed point for the beta-binomial, in
@@ -105,18 +108,14 @@ class BetaPrior:
         return BetaPrior(float(one), float(zero))
 
 
-def _likelihood(
-    point: NDArray[np.float64], successes: NDArray[np.float64], failures: NDArray[np.float64]
-) -> float:
+def _likelihood(point: Floats, successes: Floats, failures: Floats) -> float:
     """Return the beta-binomial log-likelihood of counts, up to a constant."""
     one, zero = np.exp(point)
     value = betaln(successes + one, failures + zero).sum() - len(successes) * betaln(one, zero)
     return float(value)
 
 
-def _step(
-    point: NDArray[np.float64], successes: NDArray[np.float64], failures: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _step(point: Floats, successes: Floats, failures: Floats) -> Floats:
     """Return the fixed point's next logarithms of the two counts."""
     one, zero = np.exp(point)
     total = (digamma(successes + failures + one + zero) - digamma(one + zero)).sum()

@@ -19,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.runtime import cores
-from .cells import sums
+from ...common.typing import Floats, Integers
+from .counting import sums
 
 _BLOCK = 1 << 16  # pages
 _GROUP = 1 << 18  # pages that are counted at a time, at most
 TINY = 1e-100  # its reciprocal times any weight is still finite
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class TailBlock(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...clickmodels import ClickModel
-from ...clickmodels.base import CONDITIONAL, GENERATIVE, log_of_outcomes
+from ...clickmodels.base import CONDITIONAL, GENERATIVE
+from ...clickmodels.pages import log_of_outcomes
 from ...common.runtime import warn_caller
 from ...common.typing import Floats
 from ...data import ClickLog

@@ -8,8 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ...tablefit.cells import Cells, latest_cells, prefix_cells, rank_cells
-from ..network import ExaminedNetwork, Network, PBMNetwork, UBMNetwork
+from ..network import CellNetwork, ExaminedNetwork, Network
 from ..prefix_networks import ARMNCNetwork, ARMNetwork, CACMMinusNetwork
 from .batches import Batch
 from .layers import Output, PairScores, click_gradient, click_loss, complement, log_sigmoid
@@ -56,23 +55,22 @@ class ExaminedGradients:
 Class = TypeVar("Class", bound=type[Examination])
 
 
-def examination_of(network: type[Network], cells: Cells = rank_cells) -> Callable[[Class], Class]:
+def examination_of(network: type[Network]) -> Callable[[Class], Class]:
     """Register the examination of a network: a class decorator, see ``gradients_of``."""
 
     def decorate(examination: Class) -> Class:
-        gradients_of(network, cells)(partial(ExaminedGradients, examination=examination))
+        gradients_of(network)(partial(ExaminedGradients, examination=examination))
         return examination
 
     return decorate
 
 
-@examination_of(PBMNetwork, rank_cells)
-@examination_of(UBMNetwork, latest_cells)
+@examination_of(CellNetwork)
 class CellTable:
-    """A logit for each cell: for each rank, or for each rank and rank of the latest click."""
+    """A logit for each cell: for each rank (PBM), or each rank and rank of the latest click."""
 
-    def __init__(self, parameters: Parameters, network: PBMNetwork | UBMNetwork) -> None:
-        self._weights = parameters.weights(network.ranks)
+    def __init__(self, parameters: Parameters, network: CellNetwork) -> None:
+        self._weights = parameters.weights(network.logits)
 
     def forward(self, batch: Batch) -> Floats:
         """Return the logit of each slot's cell, (K, n)."""
@@ -113,7 +111,7 @@ class ClickWeights:
         below.sum(axis=1, out=self._weights.gradient)
 
 
-@examination_of(CACMMinusNetwork, prefix_cells)
+@examination_of(CACMMinusNetwork)
 class PrefixGRU:
     """A GRU over positions and previous clicks, run once for all pages with the same clicks."""
 

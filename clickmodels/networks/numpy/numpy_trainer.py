@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ....common.typing import Integers
 from ....data import ClickLog
-from ...tablefit.cells import Cells, rank_cells
 from ..embeddings import PairEncoder
 from ..network import Network
 from .batches import Batch, Pages
@@ -31,18 +30,18 @@ class Gradients(Protocol):
 
 MakeGradients = Callable[[Parameters, Any], Gradients]
 Maker = TypeVar("Maker", bound=MakeGradients)
-_GRADIENTS: dict[type[Network], tuple[MakeGradients, Cells]] = {}
+_GRADIENTS: dict[type[Network], MakeGradients] = {}
 
 
-def gradients_of(network: type[Network], cells: Cells = rank_cells) -> Callable[[Maker], Maker]:
+def gradients_of(network: type[Network]) -> Callable[[Maker], Maker]:
     """Register what makes the gradients of a ``network`` from its parameters: a decorator.
 
-    ``cells`` number what the examination of a slot depends on, as ``Batch.cells``. The gradients
-    are those of the class itself: a subclass may have another loss and is trained by torch.
+    The gradients are those of the class itself: a subclass may have another loss and is trained by
+    torch.
     """
 
     def decorate(make: Maker) -> Maker:
-        _GRADIENTS[network] = make, cells
+        _GRADIENTS[network] = make
         return make
 
     return decorate
@@ -61,11 +60,10 @@ class NumpyTrainer:
     ) -> None:
         encoders = [module for module in network.modules() if isinstance(module, PairEncoder)]
         pages = min(settings.batch_size, len(log))
-        make, cells = _GRADIENTS[type(network)]
         self.parameters = Parameters(network, len(encoders) * pages * (1 + log.slots))
-        self.gradients = make(self.parameters, network)
-        self.pages = Pages(log, encoders[0], cells)
-        self._validation = Pages(validation, encoders[0], cells).batches(_VALIDATION_ROWS)
+        self.gradients = _GRADIENTS[type(network)](self.parameters, network)
+        self.pages = Pages(log, encoders[0], network.cells)
+        self._validation = Pages(validation, encoders[0], network.cells).batches(_VALIDATION_ROWS)
         self._clip = settings.clip
 
     def step(self, rows: Integers, learning_rate: float) -> float:

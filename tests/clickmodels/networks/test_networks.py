@@ -9,7 +9,7 @@ from conftest import small_world
 from untrained import NETWORKS, network_of, simulated, tensors
 
 from clickgym import clickmodels, evaluation
-from clickgym.clickmodels.base import log_of_outcomes
+from clickgym.clickmodels.pages import log_of_outcomes
 from clickgym.clickmodels.registry import registered_class
 
 

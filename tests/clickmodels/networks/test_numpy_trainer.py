@@ -11,8 +11,8 @@ from conftest import small_world
 from untrained import NETWORKS, network_of, simulated, tensors
 
 from clickgym.clickmodels.networks.embeddings import LazyEmbedding
-from clickgym.clickmodels.networks.network import PBMNetwork
 from clickgym.clickmodels.networks.numpy import NumpyTrainer, has_gradients
+from clickgym.clickmodels.networks.prefix_networks import ARMNetwork
 from clickgym.clickmodels.networks.schedule import TrainingSettings
 from clickgym.clickmodels.networks.torch_trainer import TorchTrainer
 from clickgym.data import ClickLog
@@ -86,9 +86,9 @@ def test_steps_are_torchs(name):
 
 
 def test_gradients_are_those_of_the_network_itself_and_not_of_a_subclass():
-    class Changed(PBMNetwork):
+    class Changed(ARMNetwork):
         """Someone's own examination."""
 
     world = small_world()
-    assert has_gradients(PBMNetwork(world, 3, 4, 4))
+    assert has_gradients(ARMNetwork(world, 3, 4, 4))
     assert not has_gradients(Changed(world, 3, 4, 4))

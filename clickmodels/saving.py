@@ -1,0 +1,76 @@
+"""Click models as records of a header and arrays, which files and ensembles are made of."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.storage import load_arrays, save_arrays
+from . import registry
+
+if TYPE_CHECKING:
+    from .base import ClickModel
+
+Record = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+_SEEN = "__seen__"  # no parameter has this name
+
+
+def to_record(model: ClickModel) -> Record:
+    """Return a model's header and arrays; its class must be registered, or nobody could load it."""
+    # A subclass has its parent's name until it is registered.
+    if not registry.same_class(registry.registered_class(model.name), type(model)):
+        raise ValueError(f"{type(model).__name__} is not registered, so it cannot be saved")
+    state = model.state()
+    arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
+    settings = {key: value for key, value in state.items() if key not in arrays}
+    if model.seen is not None:
+        arrays[_SEEN] = model.seen
+    header = {"name": model.name, "settings": settings, "fingerprint": model.fingerprint}
+    return header, arrays
+
+
+def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ClickModel:
+    """Return the model of a record; only registered names are made."""
+    arrays = dict(arrays)
+    seen = arrays.pop(_SEEN, None)
+    model = registry.registered_class(header["name"]).from_state(**arrays, **header["settings"])
+    model.seen, model.fingerprint = seen, header["fingerprint"]
+    return model
+
+
+def save_model(model: ClickModel, path: str | os.PathLike[str]) -> None:
+    """Write a model as one safetensors file with a JSON header, atomically."""
+    save_arrays(path, "click model", *to_record(model))
+
+
+def load_model(path: str | os.PathLike[str]) -> ClickModel:
+    """Read a model that ``save_model`` wrote; no code is run."""
+    header, arrays = load_arrays(path, "click model")
+    try:
+        registry.registered_class(header["name"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    try:
+        return from_record(header, arrays)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: does not make a {header['name']}: {error}") from error
+
+
+class Shared:
+    """An object that is shared, never copied; its arrays stay read-only when it is pickled."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make arrays read-only again, which pickling forgets."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
