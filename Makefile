@@ -41,8 +41,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/ppo.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/clickmodels.py --out runs/bench
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --no-ncm --out runs/bench
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --members --out runs/bench
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --no-ncm --json runs/bench/growth.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --members --json runs/bench/members.json
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .typing .mypy_cache .ruff_cache .pytest_cache

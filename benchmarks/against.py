@@ -32,8 +32,8 @@ def measure(tree: Path, benchmark: str, arguments: list[str]) -> list[Row]:
         command = [own if own.exists() else sys.executable, HERE / f"{benchmark}.py"]
         subprocess.run(
             [*command, "--json", Path(folder) / "rows.json", *arguments],
-            env={**os.environ, "PYTHONPATH": folder}, cwd=folder, stdout=subprocess.DEVNULL,
-            check=True,
+            env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": folder}, cwd=folder,
+            stdout=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         return load_rows(Path(folder) / "rows.json")
 

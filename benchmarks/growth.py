@@ -1,6 +1,6 @@
 """How fitting grows with the log, and what an ensemble costs.
 
-    python benchmarks/growth.py --out FOLDER
+    python benchmarks/growth.py [--json FILE]
 
 The embedded world (1,000 queries; `--docs` candidates a query), the DBN user, the ε-oracle at
 T = 0.1. For each number of impressions, in a process of its own so that its peak memory is its own:
@@ -15,11 +15,9 @@ impressions (uniform policy, ten candidates) and to its ten bootstraps; NCM with
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import resource
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,7 +127,6 @@ def main() -> None:
         "--models", nargs="+", help="of the ensembles' table",
         default=["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "NCM"],
     )  # fmt: skip
-    parser.add_argument("--out", default="", help="folder for growth.json and members.json")
     arguments = parser.parse_args()
     lines: list[dict[str, Any]]
     if arguments.members:
@@ -153,11 +150,6 @@ def main() -> None:
         Row(f"{line[key]}: {name}", value, "GiB" if name == "memory" else "s")
         for line in lines for name, value in line.items() if name not in (key, "rows")
     ])  # fmt: skip
-    if arguments.out:
-        folder = Path(arguments.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        name = "members.json" if arguments.members else f"growth-{arguments.docs}.json"
-        (folder / name).write_text(json.dumps(lines, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.typing import Integers
 from ..log import ClickLog
 from ..world import World
 
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
+Page = tuple[str, list[str], list[int]]  # query, documents from the top, clicked slots from 0
+NumberedPage = tuple[int, list[int], list[int]]
 
 
 class Index:
@@ -25,7 +28,7 @@ class Index:
         self.queries: dict[str, int] = {}
         self.documents: list[dict[str, int]] = []  # by query
 
-    def page(self, query: str, documents: list[str]) -> tuple[int, list[int]]:
+    def add(self, query: str, documents: list[str]) -> tuple[int, list[int]]:
         """Return the index of a query and those of the documents that its page shows."""
         number = self.queries.setdefault(query, len(self.queries))
         if number == len(self.documents):
@@ -46,49 +49,9 @@ class Index:
         return number, self.documents[number][document]
 
 
-class Pages:
-    """Pages as they are read, one after the other; ``log`` makes arrays of them."""
-
-    def __init__(self) -> None:
-        self._query: list[int] = []
-        self._documents: list[list[int]] = []
-        self._clicked_page: list[int] = []
-        self._clicked_slot: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._query)
-
-    def add(self, query: int, documents: list[int], clicked: list[int]) -> None:
-        """Add a page with these documents, clicked in these slots; one may be named twice."""
-        self._clicked_page.extend([len(self._query)] * len(clicked))
-        self._clicked_slot.extend(clicked)
-        self._query.append(query)
-        self._documents.append(documents)
-
-    @property
-    def longest(self) -> int:
-        """The most documents that a page shows."""
-        return max(map(len, self._documents))
-
-    def counts(self, n_queries: int) -> NDArray[np.int64]:
-        """Return the number of pages of each query, (Q,)."""
-        return np.bincount(self._query, minlength=n_queries)
-
-    def log(self, slots: int, fingerprint: str) -> ClickLog:
-        """Return the pages in the order in which they were added, as a log of ``slots`` slots."""
-        lengths = np.fromiter(map(len, self._documents), dtype=np.int64, count=len(self))
-        ranking = np.full((len(self), slots), -1, dtype=np.int32)
-        shown = np.arange(slots) < lengths[:, None]
-        ranking[shown] = np.fromiter(chain.from_iterable(self._documents), dtype=np.int32)
-        clicks = np.zeros(ranking.shape, dtype=bool)
-        clicks[self._clicked_page, self._clicked_slot] = True
-        query = np.array(self._query, dtype=np.int32)
-        return ClickLog(query, ranking, clicks, fingerprint=fingerprint)
-
-
 def read_logs(
     given: Paths | Mapping[str, Paths],
-    read_file: Callable[[Path, Index, Pages], None],
+    read_file: Callable[[Path], Iterable[Page]],
     find_grades: Callable[[Index], NDArray[np.int8]] | None = None,
 ) -> tuple[World, Any]:
     """Read files that share a world: one piece, or several by name.
@@ -97,15 +60,15 @@ def read_logs(
     ----------
     given : path, sequence of paths, or mapping from names to either
         The files of one piece are read one after the other.
-    read_file : function of a path, the index and the pages of a piece
-        Adds the pages of a file to the index and to the pages.
+    read_file : function of a path
+        Gives the pages of a file.
     find_grades : function of the index, optional
         Returns the grades of its documents, (Q, N).
 
     Returns
     -------
     world : World
-        Of what was shown, with the grades or without any.
+        Of the queries and documents that were shown, with the grades or without any.
     log : ClickLog, or for a mapping a dict of them
         All have as many slots as the longest page of any.
     """
@@ -113,23 +76,26 @@ def read_logs(
     files = {name: existing_files(paths) for name, paths in named.items()}
     if not files:
         raise ValueError("path must name at least one file")
-    index, pieces = Index(), {name: Pages() for name in files}
+    index = Index()
+    pieces: dict[str, list[NumberedPage]] = {name: [] for name in files}
     for name, pages in pieces.items():
         for path in files[name]:
             before = len(pages)
-            read_file(path, index, pages)
+            for query, documents, clicked in read_file(path):
+                pages.append((*index.add(query, documents), clicked))
             if len(pages) == before:
                 raise ValueError(f"{path}: no pages in it")
-    counts = np.sum([pages.counts(index.shape[0]) for pages in pieces.values()], axis=0)
+    every = list(chain.from_iterable(pieces.values()))
+    counts = np.bincount([query for query, _, _ in every])
     title = " + ".join(path.name for path in chain.from_iterable(files.values()))
     world = _make_world(index, counts, find_grades(index) if find_grades else None, title)
-    slots = max(pages.longest for pages in pieces.values())
-    logs = {name: pages.log(slots, world.fingerprint) for name, pages in pieces.items()}
+    slots = max(len(documents) for _, documents, _ in every)
+    logs = {name: _make_log(pages, slots, world) for name, pages in pieces.items()}
     return world, logs if isinstance(given, Mapping) else logs[""]
 
 
 def _make_world(
-    index: Index, counts: NDArray[np.int64], relevance: NDArray[np.int8] | None, name: str
+    index: Index, counts: Integers, relevance: NDArray[np.int8] | None, name: str
 ) -> World:
     """Return the world of all that ``index`` holds; ``counts`` are the pages of each query."""
     candidates = np.zeros(index.shape, dtype=bool)
@@ -145,6 +111,19 @@ def _make_world(
         doc_ids=names,
         name=name,
     )
+
+
+def _make_log(pages: list[NumberedPage], slots: int, world: World) -> ClickLog:
+    """Return pages, in their order, as a log of ``slots`` slots."""
+    query, documents, clicked = zip(*pages, strict=True)
+    lengths = np.array([len(page) for page in documents])
+    ranking = np.full((len(pages), slots), -1, dtype=np.int32)
+    shown = np.arange(slots) < lengths[:, None]
+    ranking[shown] = np.fromiter(chain.from_iterable(documents), dtype=np.int32)
+    clicks = np.zeros(ranking.shape, dtype=bool)
+    rows = np.repeat(np.arange(len(pages)), [len(page) for page in clicked])
+    clicks[rows, np.fromiter(chain.from_iterable(clicked), dtype=np.int64)] = True
+    return ClickLog(np.array(query), ranking, clicks, fingerprint=world.fingerprint)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:

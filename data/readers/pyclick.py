@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import overload
 
 from ...common.runtime import warn_caller
 from ..log import ClickLog
 from ..world import World
-from .log_files import Index, Pages, Paths, numbered_lines, read_logs
+from .log_files import Page, Paths, numbered_lines, read_logs
 
 
 @overload
@@ -57,12 +57,7 @@ def read_pyclick(path: Paths | Mapping[str, Paths]) -> tuple[World, ClickLog | d
     places, N being the most documents of a query.
     """
     dropped: Counter[Path] = Counter()
-
-    def read_file(file: Path, index: Index, pages: Pages) -> None:
-        for where, line in numbered_lines(file):
-            dropped[file] += _read_line(line, where, index, pages)
-
-    world, logs = read_logs(path, read_file)
+    world, logs = read_logs(path, lambda file: _read_pages(file, dropped))
     for file, count in dropped.items():
         if count:
             message = f"{file}: dropped {count} clicks on documents that their page does not show"
@@ -70,22 +65,21 @@ def read_pyclick(path: Paths | Mapping[str, Paths]) -> tuple[World, ClickLog | d
     return world, logs
 
 
-def _read_line(line: str, where: str, index: Index, pages: Pages) -> int:
-    """Add the pages of a line, and return how many clicks were on documents not shown."""
-    dropped = 0
-    texts = line.split(";")
-    if not texts[-1].strip():  # a line may end in ";"
-        texts.pop()
-    for number, text in enumerate(texts, start=1):
-        query, _, rest = text.strip().partition("\t")
-        shown, colon, clicked = rest.partition(":")
-        documents = [name.strip() for name in shown.split(",")]
-        clicks = [name.strip() for name in clicked.split(",")] if clicked.strip() else []
-        if not (query and colon) or ":" in clicked:
-            raise ValueError(f"{where}, page {number}: not query<TAB>documents : clicks")
-        if "" in documents or "" in clicks:
-            raise ValueError(f"{where}, page {number}: the name of a document is empty")
-        slots = [documents.index(click) for click in clicks if click in documents]
-        dropped += len(clicks) - len(slots)
-        pages.add(*index.page(query.strip(), documents), slots)
-    return dropped
+def _read_pages(path: Path, dropped: Counter[Path]) -> Iterator[Page]:
+    """Yield the pages of a file, and count its clicks on documents that are not shown."""
+    for where, line in numbered_lines(path):
+        texts = line.split(";")
+        if not texts[-1].strip():  # a line may end in ";"
+            texts.pop()
+        for number, text in enumerate(texts, start=1):
+            query, _, rest = text.strip().partition("\t")
+            shown, colon, clicked = rest.partition(":")
+            documents = [name.strip() for name in shown.split(",")]
+            clicks = [name.strip() for name in clicked.split(",")] if clicked.strip() else []
+            if not (query and colon) or ":" in clicked:
+                raise ValueError(f"{where}, page {number}: not query<TAB>documents : clicks")
+            if "" in documents or "" in clicks:
+                raise ValueError(f"{where}, page {number}: the name of a document is empty")
+            slots = [documents.index(click) for click in clicks if click in documents]
+            dropped[path] += len(clicks) - len(slots)
+            yield query.strip(), documents, slots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import overload
 
@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 from ...common.runtime import warn_caller
 from ..log import ClickLog
 from ..world import World
-from .log_files import (
-    Index,
-    Pages,
-    PathLike,
-    Paths,
-    existing_files,
-    numbered_lines,
-    read_logs,
-)
+from .log_files import Index, Page, PathLike, Paths, existing_files, numbered_lines, read_logs
 
 FIELDS = ("session", "query", "documents", "types", "clicks")
 SPAM, UNJUDGED, MAX_GRADE = -2, -1, 4
@@ -81,18 +73,17 @@ def read_sessions(
     bytes a character for each of Q × N places, N being the most documents of a query.
     """
     if labels is None:
-        return read_logs(path, _read_file)
+        return read_logs(path, _read_pages)
     (graded,) = existing_files(labels)
-    return read_logs(path, _read_file, lambda index: _read_grades(graded, index))
+    return read_logs(path, _read_pages, lambda index: _read_grades(graded, index))
 
 
-def _read_file(path: Path, index: Index, pages: Pages) -> None:
+def _read_pages(path: Path) -> Iterator[Page]:
     for where, line in numbered_lines(path):
         query, documents, clicks = _split_line(line, where)
         if not set(clicks) <= {"0", "1"}:
             raise ValueError(f"{where}: clicks must be 0 or 1")
-        clicked = [slot for slot, click in enumerate(clicks) if click == "1"]
-        pages.add(*index.page(query, documents), clicked)
+        yield query, documents, [slot for slot, click in enumerate(clicks) if click == "1"]
 
 
 def _read_grades(path: Path, index: Index) -> NDArray[np.int8]:
