@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import World
-from .base import Policy, candidate_scores, register
+from .base import Policy, candidate_scores, rank_by_scores, register
 from .slates.document_types import TypeTable
 from .slates.moments import SlateMoments
 
@@ -60,11 +60,7 @@ class Ranker(Policy):
         array = candidate_scores(scores, world)
         self.fingerprint = None if world is None else world.fingerprint
         slots = checks.positive_integer(slots, "slots")
-        order = np.argsort(-array, axis=1, kind="stable")[:, :slots]
-        order = np.where(np.take_along_axis(array, order, axis=1) > -np.inf, order, -1)
-        missing = slots - order.shape[1]
-        rankings = np.pad(order, ((0, 0), (0, missing)), constant_values=-1)
-        self._set(rankings, array.shape[1])
+        self._set(rank_by_scores(array, slots), array.shape[1])
 
     def _set(self, rankings: Integers, n_docs: int) -> None:
         self.rankings = rankings
@@ -73,12 +69,16 @@ class Ranker(Policy):
         self.shape = rankings.shape[0], n_docs
 
     @classmethod
-    def from_rankings(cls, rankings: ArrayLike, n_docs: int | None = None) -> Self:
+    def from_rankings(
+        cls, rankings: ArrayLike, n_docs: int | None = None, *, world: World | None = None
+    ) -> Self:
         """Make the policy that shows ``rankings`` (Q, K).
 
-        ``n_docs`` is N; without it, the highest document shown gives it, and the policy then
-        fits worlds with at least as many candidates.
+        ``n_docs`` is N, and that of ``world``, whose fingerprint the policy then carries. Without
+        both, the highest document shown gives N, and the policy fits worlds with at least as many
+        candidates.
         """
+        n_docs = n_docs if world is None else world.n_docs
         array = checks.integers(rankings, "rankings", 2).astype(np.int64)
         if 0 in array.shape:
             raise ValueError(f"rankings is empty, shape {array.shape}")
@@ -92,6 +92,7 @@ class Ranker(Policy):
         policy = cls.__new__(cls)
         policy._set(array, known)
         policy._any_n_docs = n_docs is None
+        policy.fingerprint = None if world is None else world.fingerprint
         return policy
 
     def check_world(self, world: World) -> None:

@@ -86,10 +86,9 @@ def max_reward(
 
 
 def _make_policy(search: Search, world: World, method: str) -> Ranker:
-    policy = Ranker.from_rankings(search.rankings, world.n_docs)
-    policy.fingerprint = world.fingerprint
-    values = np.zeros(world.n_queries)
+    policy = Ranker.from_rankings(search.rankings, world=world)
     search.finish()
+    values = np.zeros(world.n_queries)
     values[search.queries] = search.values
     policy.found = Found(method, method in EXACT, search.scored, values)
     return policy

@@ -71,9 +71,7 @@ class SlateLearner(_Learner):
 
     def policy(self, world: World) -> Ranker:
         """Return the deterministic policy of the slates that these scores build greedily."""
-        policy = Ranker.from_rankings(greedy_slates(self.scores(world)), world.n_docs)
-        policy.fingerprint = world.fingerprint
-        return policy
+        return Ranker.from_rankings(greedy_slates(self.scores(world)), world=world)
 
 
 class DocumentLearner(_Learner):

@@ -37,9 +37,9 @@ def invert(matrix: Floats) -> Inverse:
     """Return the pseudoinverse of a positive semidefinite ``matrix`` (S, S) of probabilities.
 
     The matrix is scaled to a unit diagonal first, so that a probability of 1e-6 is not taken for
-    a rounding error. The inverse of the scaled matrix, scaled back, is a generalised inverse
-    G, and the projector onto the range on both sides of G makes it Moore and Penrose's. Rows whose
-    diagonal is below ``RARE`` are taken for zeros.
+    a rounding error. The inverse of the scaled matrix, scaled back, is a generalised inverse G,
+    and the projector onto the range on both sides of G makes it Moore and Penrose's. Rows whose
+    diagonal is below ``RARE`` count as zeros.
     """
     size = len(matrix)
     some = np.flatnonzero(matrix.diagonal() > RARE)
@@ -70,19 +70,12 @@ class TypeTable:
     slot : (K, T)
         P(slot j shows a document of type t).
     joint : (K, T, K, T)
-        P(slot j shows type t and slot k type u). A page shows no document twice, but for those that
-        are alone in their type.
+        P(slot j shows type t and slot k type u). Only documents that are alone in their type may be
+        shown twice on a page.
     """
 
-    def __init__(
-        self,
-        counts: Integers,
-        slot: Floats,
-        joint: Floats | None = None,
-    ) -> None:
-        self.counts = counts
-        self.slot = slot
-        self._joint = joint
+    def __init__(self, counts: Integers, slot: Floats, joint: Floats | None = None) -> None:
+        self.counts, self.slot, self._joint = counts, slot, joint
 
     @property
     def joint(self) -> Floats:
@@ -92,14 +85,14 @@ class TypeTable:
 
     @cached_property
     def between(self) -> Inverse:
-        """What Γ does to the means of the types, times the roots of their counts, (K T, K T)."""
+        """The inverse of Γ on the types' means times the roots of their counts, (K T, K T)."""
         size = self.slot.size
         root = np.sqrt(self.counts)
         return invert((self.joint / (root[:, None, None] * root)).reshape(size, size))
 
     @cached_property
     def within(self) -> list[Inverse | None]:
-        """What Γ does to differences within each type, (K, K); None for a single document."""
+        """The inverse of Γ on differences within each type, (K, K); None for single documents."""
         several = self.counts > 1
         return [self._invert_within(t) if several[t] else None for t in range(len(several))]
 
@@ -148,7 +141,7 @@ class UniformTable(TypeTable):
             return [None]
         ones, identity = self.joint[:, 0, :, 0], np.diag(self.slot[:, 0])
         filled = int(self.slot.sum())
-        if filled == count:  # whole lists: every document's slots sum to 1, which nothing varies
+        if filled == count:  # whole lists: each document is in exactly one slot
             projector = identity - ones / filled
             return [_closed_form((count - 1) * projector, projector)]
         return [_closed_form((count - 1) * (identity + ones / (count - filled)), identity)]

@@ -87,13 +87,9 @@ class SlateMoments:
     @cached_property
     def single(self) -> Floats:
         """P(slot j shows document a), (K, N): q of this policy."""
-        return self._spread_types(self.table.slot / self.table.counts)
-
-    def _spread_types(self, values: Floats) -> Floats:
-        """Return ``values`` of types (..., T) for each document, (..., N); 0 where never shown."""
         shown = self.types >= 0
-        result = np.zeros((*values.shape[:-1], len(self.types)))
-        result[..., shown] = values[..., self.types[shown]]
+        result = np.zeros((len(self.table.slot), len(self.types)))
+        result[:, shown] = (self.table.slot / self.table.counts)[:, self.types[shown]]
         return result
 
     @property
