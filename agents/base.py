@@ -67,6 +67,8 @@ class Agent:
         Whether it cannot learn in a world without features.
     extra : str
         What ``pip install 'clickgym[...]'`` must bring for it, if anything.
+    variants : dict of dict
+        Other settings worth comparing and testing, by label.
     """
 
     name: ClassVar[str] = ""
@@ -75,6 +77,7 @@ class Agent:
     aims_at: ClassVar[str] = "Max-Reward"
     needs_features: ClassVar[bool] = False
     extra: ClassVar[str] = ""
+    variants: ClassVar[dict[str, dict[str, Any]]] = {}
 
     @dataclasses.dataclass(frozen=True)
     class Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class PolicyGradient(Bandit):
     """
 
     budget = 600_000
+    variants: ClassVar[dict[str, dict[str, Any]]] = {"features": {"features": True}}
     learned = ("mean_reward", "asked")
 
     @dataclass(frozen=True)

@@ -19,7 +19,11 @@ from rich.table import Table
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 
-VARIANTS = {"PolicyGradient, features": ("PolicyGradient", {"features": True})}
+VARIANTS = {
+    f"{name}, {label}": (name, settings)
+    for name in agents.names()
+    for label, settings in agents.agent_class(name).variants.items()
+}
 
 
 def main() -> None:

@@ -28,15 +28,6 @@ every_action = pytest.mark.parametrize("action", ACTIONS)
 every_observation = pytest.mark.parametrize("observation", OBSERVATIONS)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small networks are slower, and their sums less repeatable, on several threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def make_vec(num_envs=4, **settings):
     settings = {"world": SHORT_WORLD, "slots": SLOTS, "invalid": "repair", **settings}
     return gym.make_vec(
