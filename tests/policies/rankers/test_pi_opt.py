@@ -84,16 +84,17 @@ def test_scores_that_are_not_numbers_are_refused():
 # Imputed rewards
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_with_every_slate_the_imputed_rewards_explain_a_linear_reward(world, alpha):
+def test_with_every_slate_the_imputed_rewards_explain_a_linear_reward(world):
     """All slates as often as they are shown: what PI imputes adds up to each slate's reward."""
-    policy = policies.p_alpha(world.gain[:, :5], alpha, 3)
     every = np.array(list(itertools.permutations(range(5), 3)))
     query = np.full(len(every), 1)
     rewards = linear_reward(world, query, every)
-    weight = np.exp(policy.log_prob(query, every))
-    imputed = policies.slate_pseudoinverse(policy, 1).imputed(every, rewards, weight)
-    np.testing.assert_allclose(imputed[np.arange(3), every].sum(axis=1), rewards, atol=1e-9)
+    for alpha in (0.0, 1.0):
+        policy = policies.p_alpha(world.gain[:, :5], alpha, 3)
+        weight = np.exp(policy.log_prob(query, every))
+        imputed = policies.slate_pseudoinverse(policy, 1).imputed(every, rewards, weight)
+        found = imputed[np.arange(3), every].sum(axis=1)
+        np.testing.assert_allclose(found, rewards, atol=1e-9, err_msg=f"alpha {alpha}")
 
 
 def test_averaging_samples_does_not_change_the_regression():
@@ -149,11 +150,11 @@ def test_pi_opt_ranks_queries_that_it_never_saw(world, best):
     assert found > 0.9 * linear_reward(world, query, ideal).mean()
 
 
-@pytest.mark.parametrize("learn", [policies.fit_supervised, policies.fit_lambdamart])
-def test_learners_from_grades_rank_well(world, best, learn):
-    policy = learn(world, 3, **FAST).policy(world)
-    assert policy.fingerprint == world.fingerprint
-    assert mean_reward(world, policy) > 0.95 * best
+def test_learners_from_grades_rank_well(world, best):
+    for learn in (policies.fit_supervised, policies.fit_lambdamart):
+        policy = learn(world, 3, **FAST).policy(world)
+        assert policy.fingerprint == world.fingerprint
+        assert mean_reward(world, policy) > 0.95 * best, learn
 
 
 def test_only_candidates_are_shown(world):
@@ -179,13 +180,10 @@ def test_a_reward_a_slate_is_needed(world):
         policies.fit_pi_opt(log, np.ones(19), logging, world)
 
 
-@pytest.mark.parametrize("learn", [policies.fit_supervised, policies.fit_lambdamart])
-def test_a_setting_that_trees_do_not_have_is_an_error(world, learn):
-    with pytest.raises(TypeError, match="no argument 'n_estimatorss'"):
-        learn(world, 3, n_estimatorss=3)
-
-
-def test_pi_opt_refuses_settings_that_trees_do_not_have(world):
+def test_a_setting_that_trees_do_not_have_is_an_error(world):
+    for learn in (policies.fit_supervised, policies.fit_lambdamart):
+        with pytest.raises(TypeError, match="no argument 'n_estimatorss'"):
+            learn(world, 3, n_estimatorss=3)
     logging = policies.Uniform(world, 3)
     log = slates(world, logging, 20)
     with pytest.raises(TypeError, match="no argument 'leaves'"):
@@ -231,18 +229,17 @@ def test_a_log_of_other_slots_is_refused(world):
         policies.fit_pi_opt(log, np.ones(20), policies.Uniform(world, 5), world)
 
 
-@pytest.mark.parametrize("kind", ["slates", "documents"])
-def test_a_world_of_other_features_is_refused(world, kind):
-    if kind == "slates":
-        logging = policies.Uniform(world, 3)
-        log = slates(world, logging, 200)
-        learner = policies.fit_pi_opt(log, np.ones(200), logging, world, **FAST)
-    else:
-        learner = policies.fit_supervised(world, 3, **FAST)
+def test_a_world_of_other_features_is_refused(world):
+    logging = policies.Uniform(world, 3)
+    log = slates(world, logging, 200)
     wider = data.World(world.relevance, np.zeros((*world.relevance.shape, 9)))
-    learned = world.features.shape[2]
-    with pytest.raises(ValueError, match=f"this world has 9 features, {learned} were learned"):
-        learner.policy(wider)
+    message = f"this world has 9 features, {world.features.shape[2]} were learned"
+    for learner in (
+        policies.fit_pi_opt(log, np.ones(200), logging, world, **FAST),
+        policies.fit_supervised(world, 3, **FAST),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learner.policy(wider)
 
 
 def test_features_are_needed():

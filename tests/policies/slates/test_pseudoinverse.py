@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from slates import POLICIES, WEIGHTS, K, N, Q, indicators, moments_of, pages_of
@@ -17,15 +19,15 @@ def dense(operator):
     return operator(np.eye(size).reshape(size, K, N)).reshape(size, size)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_pseudoinverse_is_that_of_the_dense_matrix(name):
-    for query in range(Q):
-        gamma = moments_of(POLICIES[name], query)[1].reshape(N * K, N * K)
+def test_pseudoinverse_is_that_of_the_dense_matrix():
+    for (name, policy), query in itertools.product(POLICIES.items(), range(Q)):
+        gamma = moments_of(policy, query)[1].reshape(N * K, N * K)
         expected = np.linalg.pinv(gamma, rcond=1e-11, hermitian=True)
-        operator = policies.slate_pseudoinverse(POLICIES[name], query)
-        scale = np.abs(expected).max()
-        np.testing.assert_allclose(dense(operator.times), expected, rtol=0, atol=1e-9 * scale)
-        np.testing.assert_allclose(dense(operator.projected), gamma @ expected, atol=1e-9)
+        operator = policies.slate_pseudoinverse(policy, query)
+        error, label = 1e-9 * np.abs(expected).max(), f"{name}, query {query}"
+        np.testing.assert_allclose(dense(operator.times), expected, 0, error, err_msg=label)
+        onto = dense(operator.projected)
+        np.testing.assert_allclose(onto, gamma @ expected, atol=1e-9, err_msg=label)
 
 
 def test_closed_form_of_uniform_is_that_of_its_moments():
@@ -63,17 +65,18 @@ def test_pseudoinverse_of_the_papers_hundred_documents_solves():
     np.testing.assert_allclose(got, target, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_imputed_rewards_are_the_mean_over_pages(name):
-    policy = POLICIES[name]
-    operator = policies.slate_pseudoinverse(policy, 2)
-    pages, _ = pages_of(policy, 2)
-    rewards = np.random.default_rng(0).random(len(pages))
-    rows = operator.times(indicators(pages) * rewards[:, None, None])
-    np.testing.assert_allclose(operator.imputed(pages, rewards), rows.mean(axis=0), atol=1e-9)
-    weight = np.arange(1.0, len(pages) + 1.0)
-    expected = np.average(rows, axis=0, weights=weight)
-    np.testing.assert_allclose(operator.imputed(pages, rewards, weight), expected, atol=1e-9)
+def test_imputed_rewards_are_the_mean_over_pages():
+    for name, policy in POLICIES.items():
+        operator = policies.slate_pseudoinverse(policy, 2)
+        pages, _ = pages_of(policy, 2)
+        rewards = np.random.default_rng(0).random(len(pages))
+        rows = operator.times(indicators(pages) * rewards[:, None, None])
+        got = operator.imputed(pages, rewards)
+        np.testing.assert_allclose(got, rows.mean(axis=0), atol=1e-9, err_msg=name)
+        weight = np.arange(1.0, len(pages) + 1.0)
+        expected = np.average(rows, axis=0, weights=weight)
+        got = operator.imputed(pages, rewards, weight)
+        np.testing.assert_allclose(got, expected, atol=1e-9, err_msg=name)
 
 
 def test_imputed_rewards_of_all_pages_are_their_slots_rewards():
