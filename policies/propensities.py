@@ -26,12 +26,11 @@ def check_logging(log: ClickLog, logging: Policy) -> None:
     if log.log_propensity is None:
         _check_possible(log, logging)
         return
-    row = find_other_propensity(log, logging)
-    if row is not None:
-        difference = describe_difference(log, logging, row, "logging")
+    difference = describe_difference(log, logging, "logging")
+    if difference is not None:
         warn_caller(
-            f"logging is not who made the log: {difference}. What "
-            "divides by propensities takes the log's, what looks at slots takes logging's",
+            f"logging is not who made the log: {difference}. What divides by propensities takes "
+            "the log's, what looks at slots takes logging's",
             WrongLogging,
         )
 
@@ -46,21 +45,17 @@ def _check_possible(log: ClickLog, logging: Policy) -> None:
         )
 
 
-def find_other_propensity(log: ClickLog, policy: Policy) -> int | None:
-    """Return the first row whose propensity is not the policy's, or None.
+def describe_difference(log: ClickLog, policy: Policy, name: str) -> str | None:
+    """Return in words the first propensity of the log that is not the policy's, or None.
 
     Only the first thousand rows are compared, and only where both propensities are known.
     """
     if log.log_propensity is None or not policy.has_log_prob:
         return None
-    some = slice(0, _CHECKED_ROWS)
-    own = policy.log_prob(log.query[some], log.ranking[some])
-    wrong = ~np.isclose(own, log.log_propensity[some], atol=1e-6)
-    return int(wrong.argmax()) if wrong.any() else None
-
-
-def describe_difference(log: ClickLog, policy: Policy, row: int, name: str) -> str:
-    """Return in words how a row's propensity differs from a policy's."""
-    assert log.log_propensity is not None
-    own = policy.log_prob(log.query[row : row + 1], log.ranking[row : row + 1])[0]
-    return f"row {row} has log-propensity {log.log_propensity[row]:.6g}, {name} {own:.6g}"
+    logged = log.log_propensity[:_CHECKED_ROWS]
+    own = policy.log_prob(log.query[:_CHECKED_ROWS], log.ranking[:_CHECKED_ROWS])
+    wrong = ~np.isclose(own, logged, atol=1e-6)
+    if not wrong.any():
+        return None
+    row = int(wrong.argmax())
+    return f"row {row} has log-propensity {logged[row]:.6g}, {name} {own[row]:.6g}"

@@ -8,7 +8,7 @@ from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...data import ClickLog
 from ...policies import Policy
-from ...policies.propensities import WrongLogging, describe_difference, find_other_propensity
+from ...policies.propensities import WrongLogging, describe_difference
 from .inputs import Inputs
 from .slate_estimates import SlateEstimate, estimate_by_weights, mean_estimate, summarise_weights
 
@@ -95,9 +95,9 @@ def on_policy(inputs: Inputs) -> SlateEstimate:
 
 def _check_own_log(inputs: Inputs) -> None:
     """Warn where propensities say that the log is not the target's own."""
-    row = None if inputs.target is None else find_other_propensity(inputs.log, inputs.target)
-    if row is not None:
-        found = describe_difference(inputs.log, inputs.need_target(), row, "the target")
+    target = inputs.target
+    found = None if target is None else describe_difference(inputs.log, target, "the target")
+    if found is not None:
         warn_caller(
             f"the log is not the target's own: {found}; this is the value of whoever made it",
             WrongLogging,
