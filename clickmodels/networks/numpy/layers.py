@@ -62,18 +62,13 @@ class PairLayer:
 
     def forward(self, batch: Batch, record: bool) -> Floats:
         """Return the layer's outputs, (K n, H)."""
-        queries, documents = batch.queries.rows, batch.documents.rows
-        if record:
-            self._batch = batch
-            self._queries = self._parameters.gather(self._encoder.query, queries)
-            self._documents = self._parameters.gather(self._encoder.document, documents)
-            query_values, document_values = self._queries.values, self._documents.values
-        else:
-            query_values = self._parameters.look_up(self._encoder.query, queries)
-            document_values = self._parameters.look_up(self._encoder.document, documents)
-        by_query = query_values @ self._by_query.values.T
+        encoder, gather = self._encoder, self._parameters.gather
+        self._batch = batch
+        self._queries = gather(encoder.query, batch.queries.rows, record)
+        self._documents = gather(encoder.document, batch.documents.rows, record)
+        by_query = self._queries.values @ self._by_query.values.T
         by_query += self._bias.values
-        by_document = document_values @ self._by_document.values.T
+        by_document = self._documents.values @ self._by_document.values.T
         result: Floats = by_document.take(batch.documents.place, axis=0)
         slots = result.reshape(*batch.clicks.shape, -1)
         slots += by_query.take(batch.queries.place, axis=0)

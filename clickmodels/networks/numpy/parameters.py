@@ -17,6 +17,7 @@ from ..network import Network
 
 Floats = NDArray[np.float32]
 _BETAS, _EPS = (0.9, 0.999), 1e-8
+_NONE: Floats = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Weights:
 
     def __getitem__(self, part: Any) -> Weights:
         return Weights(self.values[part], self.gradient[part])
+
+    def reshape(self, shape: tuple[int, ...]) -> Weights:
+        """Return the same numbers in another shape."""
+        return Weights(self.values.reshape(shape), self.gradient.reshape(shape))
 
 
 class Parameters:
@@ -45,7 +50,7 @@ class Parameters:
         self._width = embeddings[0].weight.shape[1]
         self._dense = sum(parameter.numel() for parameter in dense.values())
         vectors = np.zeros((5, self._dense + rows * self._width), dtype=np.float32)
-        self._values, self._mean, self._square, self._gradient, self._spare = vectors
+        self._moved, self._gradient, self._spare = vectors[:3], vectors[3], vectors[4]
         self._tables = {
             embedding: tuple(
                 table.numpy() for table in (embedding.weight, embedding.mean, embedding.square)
@@ -56,12 +61,10 @@ class Parameters:
         start = 0
         for parameter in dense.values():
             place = slice(start, start + parameter.numel())
-            values = self._values[place].reshape(parameter.shape)
-            values[...] = parameter.detach().numpy()
-            parameter.data = torch.from_numpy(values)
-            self._weights[parameter] = Weights(
-                values, self._gradient[place].reshape(parameter.shape)
-            )
+            weights = Weights(vectors[0, place], vectors[3, place]).reshape(parameter.shape)
+            weights.values[...] = parameter.detach().numpy()
+            parameter.data = torch.from_numpy(weights.values)
+            self._weights[parameter] = weights
             start = place.stop
         self._steps = 0
         self._used = self._dense
@@ -71,31 +74,26 @@ class Parameters:
         """Return a dense parameter of the network."""
         return self._weights[parameter]
 
-    def look_up(self, embedding: LazyEmbedding, rows: Integers) -> Floats:
-        """Return the embeddings of ``rows`` (d,), (d, width), which no step moves."""
-        found: Floats = self._tables[embedding][0].take(rows, axis=0)
-        return found
+    def gather(self, embedding: LazyEmbedding, rows: Integers, record: bool) -> Weights:
+        """Return the embeddings of distinct ``rows`` (d,), (d, width), to be moved by ``step``.
 
-    def gather(self, embedding: LazyEmbedding, rows: Integers) -> Weights:
-        """Return the embeddings of distinct ``rows`` (d,), (d, width), for the next ``step``."""
+        Without ``record`` they have no gradient, and no step moves them.
+        """
+        tables = self._tables[embedding]
+        if not record:
+            return Weights(tables[0].take(rows, axis=0), _NONE)
         place = slice(self._used, self._used + len(rows) * self._width)
-        for vector, table in zip(self._vectors(), self._tables[embedding], strict=True):
-            table.take(rows, 0, self._as_rows(vector, place), "clip")
+        for vector, table in zip(self._moved, tables, strict=True):
+            table.take(rows, 0, vector[place].reshape(-1, self._width), "clip")
         self._gathered.append((embedding, rows, place))
         self._used = place.stop
-        return Weights(self._as_rows(self._values, place), self._as_rows(self._gradient, place))
-
-    def _vectors(self) -> tuple[Floats, Floats, Floats]:
-        return self._values, self._mean, self._square
-
-    def _as_rows(self, vector: Floats, place: slice) -> Floats:
-        return vector[place].reshape(-1, self._width)
+        weights = Weights(self._moved[0, place], self._gradient[place])
+        return weights.reshape((-1, self._width))
 
     def step(self, learning_rate: float, clip: float) -> None:
         """Take a step of Adam down the gradients, scaled together to the norm ``clip``."""
-        used = slice(0, self._used)
-        values, mean, square = (vector[used] for vector in self._vectors())
-        gradient, spare = self._gradient[used], self._spare[used]
+        values, mean, square = self._moved[:, : self._used]
+        gradient, spare = self._gradient[: self._used], self._spare[: self._used]
         norm = math.sqrt(float(gradient @ gradient))
         if not math.isfinite(norm):
             raise FloatingPointError("a gradient became infinite while fitting")
@@ -114,11 +112,8 @@ class Parameters:
         np.divide(mean, spare, out=spare)
         spare *= size
         values -= spare
-        self._put_back()
-
-    def _put_back(self) -> None:
         for embedding, rows, place in self._gathered:
-            for vector, table in zip(self._vectors(), self._tables[embedding], strict=True):
-                table[rows] = self._as_rows(vector, place)
+            for vector, table in zip(self._moved, self._tables[embedding], strict=True):
+                table[rows] = vector[place].reshape(-1, self._width)
         self._gathered.clear()
         self._used = self._dense
