@@ -34,6 +34,8 @@ check: $(READY)
 	$(BIN)/ruff check .
 	@mkdir -p .typing && ln -sfn .. .typing/clickgym
 	$(BIN)/mypy --config-file setup.cfg
+	$(BIN)/lint-imports --config setup.cfg --no-logo --no-cache
+	$(BIN)/python tests/architecture.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/environments.py
