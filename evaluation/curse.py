@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -159,8 +160,15 @@ def deploy(
     The parameters are those of ``curse``, which adds what the logging policy says about the gap.
     """
     under_model, on_user = score_pages(policy, (model, user), world, samples, seed)
-    deployed = on_user.estimate()
-    highest = _best_value(best, user, world, policy.slots, samples, seed, on_user)
+    deployed, highest = on_user.estimate(), None
+    if best is not None:
+        (scored,) = score_pages(best, (user,), world, samples, seed)
+        highest = _best_value(scored, False, on_user)
+    else:
+        with contextlib.suppress(NotExact):
+            _, ranker, scored = _find_best(user, world, policy.slots)
+            exact = ranker.found is not None and ranker.found.exact
+            highest = _best_value(scored, exact, on_user)
     return Deployment(
         promised=under_model.estimate(),
         deployed=deployed,
@@ -235,61 +243,38 @@ def curse(
     )
 
 
-@dataclass
-class _Best:
-    """The best policy found for a user and a world, which is kept so that its id is too."""
-
-    world: World
-    ranker: Ranker
-    scored: ScoredPages | None = None
-
-
-_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], _Best]] = WeakKeyDictionary()
+_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Ranker, ScoredPages]]]
+_BEST = WeakKeyDictionary()
 
 
 def best_policy(user: ClickModel, world: World, slots: int = 10) -> Ranker:
     """Return ``max_reward`` of the user; a second call with the same objects costs nothing."""
-    return _find_best(user, world, slots).ranker
+    return _find_best(user, world, slots)[1]
 
 
-def _find_best(user: ClickModel, world: World, slots: int) -> _Best:
+def _find_best(user: ClickModel, world: World, slots: int) -> tuple[World, Ranker, ScoredPages]:
+    """Return the best policy found, with its clicks; and the world, so that its id is kept."""
     known = _BEST.setdefault(user, {})
     key = (id(world), slots)
     if key not in known:
-        known[key] = _Best(world, max_reward(user, world, slots))
+        ranker = max_reward(user, world, slots)
+        known[key] = world, ranker, score_pages(ranker, (user,), world, SAMPLES, 0)[0]
     return known[key]
 
 
-def _best_value(
-    given: Policy | None,
-    user: ClickModel,
-    world: World,
-    slots: int,
-    samples: int,
-    seed: int,
-    other: ScoredPages,
-) -> Estimate | None:
-    """Return the best value on the user.
+def _best_value(best: ScoredPages, exact: bool, other: ScoredPages) -> Estimate:
+    """Return the best value on the user: ``exact``, or a lower bound.
 
-    A lower bound is raised to the value of the ``other`` pages for each query where these are
-    better, if both are known without chance.
+    That is raised to the value of the ``other`` pages for each query where these are better, if
+    both are known without chance.
     """
-    if given is not None:
-        (scored,) = score_pages(given, (user,), world, samples, seed)
-    else:
-        try:
-            best = _find_best(user, world, slots)
-        except NotExact:
-            return None
-        if best.scored is None or not best.scored.exact:
-            (best.scored,) = score_pages(best.ranker, (user,), world, samples, seed)
-        scored = best.scored
-        if best.ranker.found is not None and best.ranker.found.exact:
-            return scored.estimate()
-    number = scored.estimate()
+    number = best.estimate()
+    if exact:
+        return number
     if other.sure and number.method == "exact":
-        higher = np.nan_to_num(np.fmax(scored.by_query(), other.by_query()))
-        return Estimate(float(world.query_probs @ higher), method=LOWER_BOUND, n=number.n)
+        higher = np.nan_to_num(np.fmax(best.by_query(), other.by_query()))
+        value = float(best.pages.query_probs @ higher)
+        return Estimate(value, method=LOWER_BOUND, n=number.n)
     return Estimate(number.value, number.stderr, method=LOWER_BOUND, n=number.n)
 
 

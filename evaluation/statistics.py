@@ -241,4 +241,3 @@ def _moments(array: Floats) -> tuple[float, float]:
         with np.errstate(invalid="ignore"):
             return float(array.sum()), np.nan
     return float(array.mean()), float(array.var(ddof=1))
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -28,7 +29,7 @@ def perplexity_interval(
     """Return the mean perplexity on ``log`` and its bootstrap interval over pages.
 
     Whole pages are resampled, so the dependence of their slots is kept. The model is asked once;
-    then a resample costs a draw and a few multiplications a row. Memory O(n K).
+    then a resample costs a draw and a few multiplications per row. Memory O(n K).
 
     Returns
     -------
@@ -85,14 +86,10 @@ def resample_counts(log: ClickLog, resamples: int, seed: int) -> Iterator[Floats
 
 
 def _batches(log: ClickLog, resamples: int, seed: int) -> Iterator[Floats]:
+    """Give the counts of several resamples at a time, (b, n)."""
     size = max(_COUNTS // max(len(log), 1), 1)
-    batch: list[Floats] = []
-    for counts in resample_counts(log, resamples, seed):
-        batch.append(counts)
-        if len(batch) == size:
-            yield np.stack(batch)
-            batch = []
-    if batch:
+    counts = resample_counts(log, resamples, seed)
+    while batch := list(itertools.islice(counts, size)):
         yield np.stack(batch)
 
 

@@ -132,11 +132,7 @@ def predict_pages(predict: Predict, query: NDArray[Any], ranking: NDArray[Any]) 
 
 
 def expect_rewards(
-    predict: Predict,
-    target: Policy,
-    queries: Integers,
-    samples: int,
-    rng: np.random.Generator,
+    predict: Predict, target: Policy, queries: Integers, samples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the prediction that the target policy expects for each query, and its variance, (q,).
 
@@ -184,7 +180,7 @@ def click_model_value(
 def _direct_value(
     inputs: Inputs, predict: Predict, name: str, samples: int, seed: int
 ) -> SlateEstimate:
-    target, rng = inputs.need_target(), np.random.default_rng((seed, 2))
+    target, rng = inputs.need_policy("target"), np.random.default_rng((seed, 2))
     values, variance = expect_rewards(predict, target, inputs.queries, samples, rng)
     share = np.bincount(inputs.rows, inputs.counts) / inputs.counts.sum()
     method = name_sampling(f"direct method, {name}", target, samples)

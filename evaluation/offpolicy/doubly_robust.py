@@ -23,23 +23,11 @@ from .direct_method import (
     predict_pages,
     split_halves,
 )
-from .importance import weigh_rows
+from .importance import weigh_pages
 from .inputs import Inputs
-from .pseudoinverse_estimates import (
-    marginals_variance,
-    name_method,
-    set_overlap,
-    weigh_rows_by_slots,
-)
+from .pseudoinverse_estimates import find_tables, weigh_slots
 from .pseudoinverse_weights import PseudoinverseWeights
-from .slate_estimates import (
-    SlateEstimate,
-    VarianceOf,
-    added_variance,
-    clip_weights,
-    mean_estimate,
-    summarise_weights,
-)
+from .slate_estimates import RowWeights, SlateEstimate, mean_estimate, summarise_weights
 
 
 def doubly_robust_ips(
@@ -56,7 +44,7 @@ def doubly_robust_ips(
     """Return what a reward model expects, corrected by importance weights."""
     asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
     inputs = asked.unfold(inputs)
-    return _correct(inputs, asked, weigh_rows(inputs, seed), "doubly robust IPS", clip)
+    return _correct(inputs, asked, weigh_pages(inputs, "doubly robust IPS", seed).clip(clip))
 
 
 def doubly_robust_pi(
@@ -74,34 +62,25 @@ def doubly_robust_pi(
     """Return what a reward model expects, corrected by pseudoinverse weights."""
     asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
     inputs = asked.unfold(inputs)
-    tables, rows = weigh_rows_by_slots(inputs, weights, SAMPLES, seed)
-    method = name_method("doubly robust PI", tables)
-    result = _correct(inputs, asked, rows, method, clip, marginals_variance(inputs, tables))
-    return set_overlap(result, inputs, tables)
+    tables = find_tables(inputs, weights, SAMPLES, seed)
+    return _correct(inputs, asked, weigh_slots(inputs, tables, "doubly robust PI").clip(clip))
 
 
-def _correct(
-    inputs: Inputs,
-    asked: _RewardModel,
-    weights: Floats,
-    method: str,
-    clip: float | None,
-    variance_of: VarianceOf | None = None,
-) -> SlateEstimate:
+def _correct(inputs: Inputs, asked: _RewardModel, weights: RowWeights) -> SlateEstimate:
     """Return the mean of what is expected plus the weighted errors of what was predicted.
 
     Where all weights are zero the log says nothing about those errors: what the model expects, with
     an infinite interval.
     """
-    weights, method = clip_weights(weights, clip, method)
+    rows, counts = weights.values, inputs.counts
     means, errors, variance = asked.predict(inputs)
-    factors = inputs.counts * errors / inputs.counts.sum()
-    variance += added_variance(variance_of, factors, weights, clip)
-    method = name_sampling(f"{method}, {asked.name}", inputs.need_target(), asked.samples)
-    if not weights[inputs.counts > 0].any():
+    variance += weights.variance_of(counts * errors / counts.sum())
+    target = inputs.need_policy("target")
+    method = name_sampling(f"{weights.method}, {asked.name}", target, asked.samples)
+    if not rows[counts > 0].any():
         method, variance = f"{method}, the model alone: nothing known of its errors", math.inf
-    result = mean_estimate(means + weights * errors, inputs.counts, method, variance)
-    return result.set_attributes(**summarise_weights(weights, inputs.counts))
+    result = mean_estimate(means + rows * errors, counts, method, variance)
+    return result.set_attributes(**summarise_weights(rows, counts), **weights.attributes)
 
 
 @dataclass(frozen=True)
@@ -133,7 +112,7 @@ class _RewardModel:
         And the variance of the mean that drawing the target's pages brings.
         """
         parts, known = self._predictors(inputs), self._known_predictions(inputs)
-        target, rng = inputs.need_target(), np.random.default_rng((self.seed, 2))
+        target, rng = inputs.need_policy("target"), np.random.default_rng((self.seed, 2))
         means, errors = np.zeros(len(inputs.rows)), np.zeros(len(inputs.rows))
         drawn = 0.0
         for rows, predict in parts:

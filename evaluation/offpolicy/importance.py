@@ -10,7 +10,13 @@ from ...data import ClickLog
 from ...policies import Policy
 from ...policies.propensities import WrongLogging, describe_difference
 from .inputs import Inputs
-from .slate_estimates import SlateEstimate, estimate_by_weights, mean_estimate, summarise_weights
+from .slate_estimates import (
+    RowWeights,
+    SlateEstimate,
+    estimate_by_weights,
+    mean_estimate,
+    summarise_weights,
+)
 
 _PAGES_CHECKED = 1000
 _LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
@@ -106,17 +112,17 @@ def _check_own_log(inputs: Inputs) -> None:
 
 def ips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
     """Return the mean of rewards times π/μ (equation 4, left)."""
-    return estimate_by_weights(inputs, weigh_rows(inputs, seed), "IPS", clip, ratio=False)
+    return estimate_by_weights(inputs, weigh_pages(inputs, "IPS", seed), clip)
 
 
 def wips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstimate:
     """Return the ratio form of IPS (equation 4, right)."""
-    return estimate_by_weights(inputs, weigh_rows(inputs, seed), "weighted IPS", clip, ratio=True)
+    return estimate_by_weights(inputs, weigh_pages(inputs, "weighted IPS", seed), clip, ratio=True)
 
 
-def weigh_rows(inputs: Inputs, seed: int) -> Floats:
-    """Return the importance weights of the rows, (n,), after looking for overlap."""
-    target = inputs.need_target()
+def weigh_pages(inputs: Inputs, name: str, seed: int) -> RowWeights:
+    """Return the importance weights of the rows, after looking for overlap."""
+    target = inputs.need_policy("target")
     weights = importance_weights(inputs.log, target, inputs.logging)
     warn_without_overlap(inputs.logging, target, inputs.queries, seed)
-    return weights
+    return RowWeights(weights, name)

@@ -42,13 +42,12 @@ class Inputs:
     target: Policy | None
     world: World | None
 
-    def need_target(self) -> Policy:
-        """Return the target policy, or raise where there is none."""
-        return _need_policy(self.target, "target")
-
-    def need_logging(self) -> Policy:
-        """Return the logging policy, or raise where there is none."""
-        return _need_policy(self.logging, "logging")
+    def need_policy(self, name: str) -> Policy:
+        """Return the ``"logging"`` or ``"target"`` policy, or raise where there is none."""
+        policy: Policy | None = getattr(self, name)
+        if policy is None:
+            raise ValueError(f"{name} is None, but this estimator needs the {name} policy")
+        return policy
 
     def need_world(self) -> World:
         """Return the world, or raise where there is none."""
@@ -75,12 +74,6 @@ class Inputs:
             return self
         some = self.take(np.repeat(np.arange(len(whole)), whole))
         return replace(some, counts=np.ones(len(some.rows)))
-
-
-def _need_policy(policy: Policy | None, name: str) -> Policy:
-    if policy is None:
-        raise ValueError(f"{name} is None, but this estimator needs the {name} policy")
-    return policy
 
 
 def check_inputs(

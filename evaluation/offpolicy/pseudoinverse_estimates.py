@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 from ...common import checks
-from ...common.typing import Floats, Integers
+from ...common.typing import Integers
 from ...policies.slates.moments import SAMPLES
 from .inputs import Inputs
 from .pseudoinverse_weights import PseudoinverseWeights
-from .slate_estimates import SlateEstimate, VarianceOf, estimate_by_weights
+from .slate_estimates import RowWeights, SlateEstimate, estimate_by_weights
 
 
 def pi(
@@ -25,8 +25,8 @@ def pi(
     seed: int = 0,
 ) -> SlateEstimate:
     """Return the pseudoinverse estimate (equation 6) with σ², ρ and the bound of Theorem 1."""
-    tables, rows = weigh_rows_by_slots(inputs, weights, samples, seed)
-    result = _estimate(inputs, tables, rows, "PI", clip, ratio=False)
+    tables = find_tables(inputs, weights, samples, seed)
+    result = estimate_by_weights(inputs, weigh_slots(inputs, tables, "PI"), clip)
     factor = _reward_bound(inputs, delta, reward_bound)
     if clip is None and tables.exact and tables.covered[_find_places(inputs, tables)].all():
         result.set_attributes(bound=factor * _bound_error(result, inputs, delta))
@@ -41,29 +41,16 @@ def wpi(
     seed: int = 0,
 ) -> SlateEstimate:
     """Return the ratio form of the pseudoinverse estimate (equation 7)."""
-    tables, rows = weigh_rows_by_slots(inputs, weights, samples, seed)
-    return _estimate(inputs, tables, rows, "weighted PI", clip, ratio=True)
+    tables = find_tables(inputs, weights, samples, seed)
+    return estimate_by_weights(inputs, weigh_slots(inputs, tables, "weighted PI"), clip, ratio=True)
 
 
-def _estimate(
-    inputs: Inputs,
-    tables: PseudoinverseWeights,
-    rows: Floats,
-    name: str,
-    clip: float | None,
-    ratio: bool,
-) -> SlateEstimate:
-    method, variance_of = name_method(name, tables), marginals_variance(inputs, tables)
-    result = estimate_by_weights(inputs, rows, method, clip, ratio, variance_of)
-    return set_overlap(result, inputs, tables)
-
-
-def weigh_rows_by_slots(
+def find_tables(
     inputs: Inputs, made: PseudoinverseWeights | None, samples: int, seed: int
-) -> tuple[PseudoinverseWeights, Floats]:
-    """Return the tables of pseudoinverse weights, and the weights of the rows, (n,)."""
+) -> PseudoinverseWeights:
+    """Return the tables of weights for the log's policies: those ``made`` before, or new ones."""
     if made is None:
-        logging, target = inputs.need_logging(), inputs.need_target()
+        logging, target = inputs.need_policy("logging"), inputs.need_policy("target")
         made = PseudoinverseWeights(logging, target, inputs.queries, samples, seed)
     if not isinstance(made, PseudoinverseWeights):
         raise ValueError(f"weights must be PseudoinverseWeights, not {type(made).__name__}")
@@ -71,27 +58,21 @@ def weigh_rows_by_slots(
         given = getattr(inputs, name)
         if given is not None and given is not getattr(made, name):
             raise ValueError(f"weights were made for another {name} policy than this very one")
-    return made, made.of(inputs.log.query, inputs.log.ranking)
+    return made
 
 
-def marginals_variance(inputs: Inputs, tables: PseudoinverseWeights) -> VarianceOf:
-    """Return the variance that drawn marginals bring, as a function of factors (n,)."""
-    return partial(tables.sampling_variance, inputs.log.query, inputs.log.ranking)
-
-
-def name_method(name: str, tables: PseudoinverseWeights) -> str:
-    """Return the method of an estimator, with what was sampled for it."""
-    return name if tables.exact else f"{name}, sampled marginals"
-
-
-def set_overlap(
-    result: SlateEstimate, inputs: Inputs, tables: PseudoinverseWeights
-) -> SlateEstimate:
-    """Set σ² and ρ of the log's queries."""
-    places = _find_places(inputs, tables)
+def weigh_slots(inputs: Inputs, tables: PseudoinverseWeights, name: str) -> RowWeights:
+    """Return the pseudoinverse weights of the rows, with σ² and ρ of the log's queries."""
+    query, ranking = inputs.log.query, inputs.log.ranking
+    values, places = tables.of(query, ranking), _find_places(inputs, tables)
     counts = np.bincount(inputs.rows, inputs.counts)
     sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
-    return result.set_attributes(sigma_squared=sigma_squared, rho=float(tables.rho[places].max()))
+    return RowWeights(
+        values,
+        name if tables.exact else f"{name}, sampled marginals",
+        partial(tables.sampling_variance, query, ranking),
+        {"sigma_squared": sigma_squared, "rho": float(tables.rho[places].max())},
+    )
 
 
 def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:

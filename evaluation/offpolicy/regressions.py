@@ -116,9 +116,7 @@ class RewardTree:
     def __init__(self, **settings: Any) -> None:
         self.settings = {**TREE, **settings}
 
-    def fit(
-        self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None
-    ) -> RewardTree:
+    def fit(self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None) -> RewardTree:
         """Fit to ``pages`` (n, F) and ``rewards`` (n, R)."""
         from sklearn.tree import DecisionTreeRegressor
 
@@ -160,9 +158,7 @@ class RewardLasso:
             raise ValueError(f"penalties must be above 0, not {penalties}")
         self.penalties, self.intercept, self.seed = penalties, intercept, seed
 
-    def fit(
-        self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None
-    ) -> RewardLasso:
+    def fit(self, pages: Reals, rewards: Reals, sample_weight: Reals | None = None) -> RewardLasso:
         """Fit to ``pages`` (n, F) and ``rewards`` (n, R)."""
         weight = np.ones(len(pages)) if sample_weight is None else np.asarray(sample_weight)
         order = np.random.default_rng(self.seed).permutation(len(pages))

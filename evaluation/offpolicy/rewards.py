@@ -37,11 +37,7 @@ def slate_rewards(
 
 
 def metric_rewards(
-    name: str,
-    query: ArrayLike,
-    ranking: ArrayLike,
-    world: World,
-    denominator: str = "2**max - 1",
+    name: str, query: ArrayLike, ranking: ArrayLike, world: World, denominator: str = "2**max - 1"
 ) -> Floats:
     """Return "ndcg" or "err" of pages ``query`` (n,), ``ranking`` (n, K), as (n,).
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from ...common import checks
 from ...common.typing import Floats
 from ..statistics import Z95, Estimate
 from .inputs import Inputs
-
-VarianceOf = Callable[[Floats], float]  # of the sum of weights times these factors, (n,)
 
 
 class SlateEstimate(Estimate):
@@ -52,9 +51,48 @@ class SlateEstimate(Estimate):
         return self
 
 
-def mean_estimate(
-    values: Floats, counts: Floats, method: str, extra: float = 0.0
-) -> SlateEstimate:
+def _no_variance(factors: Floats) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """Weights of a log's rows.
+
+    Attributes
+    ----------
+    values : (n,)
+    method : str
+        What an estimate by these weights is called.
+    variance_of : function
+        The variance of Σ weight · factor that drawn marginals bring, of factors (n,).
+    attributes : dict
+        What an estimate says about these weights beyond ``summarise_weights``.
+    """
+
+    values: Floats
+    method: str
+    variance_of: Callable[[Floats], float] = _no_variance
+    attributes: Mapping[str, float] = field(default_factory=dict)
+
+    def clip(self, limit: float | None) -> RowWeights:
+        """Return the weights within ± ``limit``; those that were clipped have no variance."""
+        if limit is None:
+            return self
+        limit = float(checks.finite(limit, "clip", 0))
+        if limit <= 0:
+            raise ValueError(f"clip must be above 0, not {limit}")
+        values = np.clip(self.values, -limit, limit)
+        kept = np.abs(values) < limit
+        return replace(
+            self,
+            values=values,
+            method=f"{self.method}, clipped at {limit:g}",
+            variance_of=lambda factors: self.variance_of(np.where(kept, factors, 0.0)),
+        )
+
+
+def mean_estimate(values: Floats, counts: Floats, method: str, extra: float = 0.0) -> SlateEstimate:
     """Return the mean of ``values`` (n,), each of which stands for ``counts`` (n,) impressions.
 
     ``extra`` is variance of the mean that the values' spread does not show. A single impression
@@ -93,33 +131,27 @@ def ratio_estimate(
 
 
 def estimate_by_weights(
-    inputs: Inputs,
-    weights: Floats,
-    method: str,
-    clip: float | None,
-    ratio: bool,
-    variance_of: VarianceOf | None = None,
+    inputs: Inputs, weights: RowWeights, clip: float | None, ratio: bool = False
 ) -> SlateEstimate:
-    """Return the mean of weights times rewards; with ``ratio`` divided by the mean weight.
-
-    ``variance_of`` gives the variance that drawn marginals add.
-    """
-    weights, method = clip_weights(weights, clip, method)
+    """Return the mean of weights times rewards; with ``ratio`` divided by the mean weight."""
+    weights = weights.clip(clip)
+    rows, method = weights.values, weights.method
     counts, rewards = inputs.counts, inputs.rewards
-    if not weights[counts > 0].any() or (ratio and not counts @ weights > 0):
-        result = unknown_estimate(counts, method)
+    total = float(counts @ rows)
+    if not rows[counts > 0].any() or (ratio and not total > 0):
+        nothing = f"{method}, nothing known"  # the log says nothing about the target
+        result = _from_variance(0.0, math.inf, nothing, counts.sum())
     elif ratio:
-        total = float(counts @ weights)
-        errors = rewards - float(counts @ (weights * rewards)) / total
-        extra = added_variance(variance_of, counts * errors / total, weights, clip)
-        result = ratio_estimate(weights, rewards, counts, f"{method}, ratio", extra)
+        errors = rewards - float(counts @ (rows * rewards)) / total
+        extra = weights.variance_of(counts * errors / total)
+        result = ratio_estimate(rows, rewards, counts, f"{method}, ratio", extra)
     else:
-        extra = added_variance(variance_of, counts * rewards / counts.sum(), weights, clip)
-        result = mean_estimate(weights * rewards, counts, method, extra)
-    summary = summarise_weights(weights, counts)
-    if math.isfinite(result.stderr) and _lacks_spread(weights, inputs, ratio):
+        extra = weights.variance_of(counts * rewards / counts.sum())
+        result = mean_estimate(rows * rewards, counts, method, extra)
+    summary = summarise_weights(rows, counts)
+    if math.isfinite(result.stderr) and _lacks_spread(rows, inputs, ratio):
         result = _widen(result, rewards[counts > 0], summary["effective_sample_size"])
-    return result.set_attributes(**summary)
+    return result.set_attributes(**summary, **weights.attributes)
 
 
 def _lacks_spread(weights: Floats, inputs: Inputs, ratio: bool) -> bool:
@@ -133,33 +165,6 @@ def _lacks_spread(weights: Floats, inputs: Inputs, ratio: bool) -> bool:
     if not len(some) or np.ptp(rewards) == 0:
         return False
     return bool(np.ptp(some) == 0) if ratio else not some.any()
-
-
-def added_variance(
-    variance_of: VarianceOf | None, factors: Floats, weights: Floats, clip: float | None
-) -> float:
-    """Return the variance of Σ weight · factor that drawn marginals add.
-
-    Weights that were clipped stay what they are.
-    """
-    if variance_of is None:
-        return 0.0
-    return variance_of(factors if clip is None else np.where(np.abs(weights) < clip, factors, 0.0))
-
-
-def clip_weights(weights: Floats, clip: float | None, method: str) -> tuple[Floats, str]:
-    """Return the weights within ± ``clip``, and the method that says so."""
-    if clip is None:
-        return weights, method
-    limit = float(checks.finite(clip, "clip", 0))
-    if limit <= 0:
-        raise ValueError(f"clip must be above 0, not {limit}")
-    return np.clip(weights, -limit, limit), f"{method}, clipped at {limit:g}"
-
-
-def unknown_estimate(counts: Floats, method: str) -> SlateEstimate:
-    """Return 0 with an infinite interval: the log says nothing about the target."""
-    return _from_variance(0.0, math.inf, f"{method}, nothing known", counts.sum())
 
 
 def _widen(result: SlateEstimate, rewards: Floats, size: float) -> SlateEstimate:

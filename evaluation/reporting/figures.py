@@ -78,9 +78,7 @@ def _plot_split(axis: Any, report: CurseReport) -> None:
 
 def _plot_queries(axis: Any, report: CurseReport) -> None:
     asked = np.isfinite(report.per_query)
-    axis.hist(
-        report.per_query[asked], bins=40, weights=report.query_probs[asked], color=MAX_REWARD
-    )
+    axis.hist(report.per_query[asked], bins=40, weights=report.query_probs[asked], color=MAX_REWARD)
     axis.axvline(0.0, color="black", linewidth=0.8)
     axis.axvline(report.gap, color=PROMISED, label=f"mean {report.gap:.3f}")
     axis.set_title("gap by query", fontsize=10)

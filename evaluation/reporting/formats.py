@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,23 +46,6 @@ class Shown(NamedTuple):
         return self.mark == BOLD
 
 
-def markdown(
-    headings: Sequence[str],
-    rows: Mapping[str, Sequence[Shown]],
-    title: str,
-    legend: str,
-    names: str = "model",
-) -> str:
-    """Return a Markdown table of ``rows`` by name, between its title and its legend."""
-    lines = [[names, *map(escape_markdown, headings)], ["---", *("---:" for _ in headings)]]
-    for name, row in rows.items():
-        texts = [f"**{shown.text}**" if shown.bold else shown.marked for shown in row]
-        lines.append([escape_markdown(name), *texts])
-    table = _join_cells(lines)
-    parts = [f"**{escape_markdown(title)}**" if title else "", table, escape_markdown(legend)]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
 def markdown_lines(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table of plain texts."""
     rows = [[escape_markdown(text) for text in line] for line in (headings, *lines)]
@@ -82,29 +65,6 @@ def escape_markdown(text: str) -> str:
     """Return ``text`` so that it stays in one cell of a Markdown table and is no markup."""
     flat = " ".join(escape(text, quote=False).split())
     return "".join("\\" + char if char in "\\`*_[]|" else char for char in flat)
-
-
-def rich_table(
-    headings: Sequence[str],
-    rows: Mapping[str, Sequence[Shown]],
-    title: str,
-    legend: str,
-    names: str = "model",
-) -> Table:
-    """Return the same for a terminal; names are text, never rich's markup."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title=Text(title) if title else None, caption=Text(legend) if legend else None
-    )
-    table.add_column(names)
-    for heading in headings:
-        table.add_column(Text(heading), justify="right")
-    for name, row in rows.items():
-        texts = [Text(shown.marked, "bold" if shown.bold else "") for shown in row]
-        table.add_row(Text(name), *texts)
-    return table
 
 
 def html_table(
@@ -138,8 +98,15 @@ class PlainTable:
         self.rows[name] = [Shown(text) for text in texts]
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown."""
-        return markdown(self.headings, self.rows, self.title, self.legend, self.names)
+        """Return the table as Markdown, between its title and its legend."""
+        headings = [escape_markdown(heading) for heading in self.headings]
+        lines = [[self.names, *headings], ["---", *("---:" for _ in headings)]]
+        for name, row in self.rows.items():
+            texts = [f"**{shown.text}**" if shown.bold else shown.marked for shown in row]
+            lines.append([escape_markdown(name), *texts])
+        title = f"**{escape_markdown(self.title)}**" if self.title else ""
+        parts = [title, _join_cells(lines), escape_markdown(self.legend)]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
     def to_html(self) -> str:
         """Return the table and its legend as HTML."""
@@ -147,5 +114,16 @@ class PlainTable:
         return html_table([self.names, *self.headings], rows, self.title, self.legend)
 
     def __rich__(self) -> Table:
-        """Return the table for a terminal."""
-        return rich_table(self.headings, self.rows, self.title, self.legend, self.names)
+        """Return the table for a terminal; names are text, never rich's markup."""
+        from rich.table import Table
+        from rich.text import Text
+
+        title, legend = (Text(text) if text else None for text in (self.title, self.legend))
+        table = Table(title=title, caption=legend)
+        table.add_column(self.names)
+        for heading in self.headings:
+            table.add_column(Text(heading), justify="right")
+        for name, row in self.rows.items():
+            texts = [Text(shown.marked, "bold" if shown.bold else "") for shown in row]
+            table.add_row(Text(name), *texts)
+        return table

@@ -47,17 +47,12 @@ class Record(NamedTuple):
         return between(self.value, low, high, self.n or 0)
 
 
-SCHEMA = pa.schema(
-    [
-        pa.field("model", pa.string(), nullable=False),
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("seed", pa.int64()),
-        pa.field("value", pa.float64(), nullable=False),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("n", pa.int64()),
-    ]
-)
+_TYPES = {
+    "model": pa.string(), "metric": pa.string(), "seed": pa.int64(), "value": pa.float64(),
+    "low": pa.float64(), "high": pa.float64(), "n": pa.int64(),
+}  # fmt: skip
+_NEEDED = ("model", "metric", "value")
+SCHEMA = pa.schema([pa.field(name, kind, name not in _NEEDED) for name, kind in _TYPES.items()])
 
 
 def write_records(records: Sequence[Record], path: str | os.PathLike[str]) -> None:
@@ -77,10 +72,8 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
         if kind == ".parquet":
             table = pq.read_table(path)
         else:
-            types = {field.name: field.type for field in SCHEMA}
-            table = pa_csv.read_csv(
-                path, convert_options=pa_csv.ConvertOptions(column_types=types)
-            )
+            options = pa_csv.ConvertOptions(column_types=_TYPES)
+            table = pa_csv.read_csv(path, convert_options=options)
         rows = table.select(SCHEMA.names).cast(SCHEMA).to_pylist()
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: does not hold results ({error})") from error

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
 from ..statistics import BOLD, DAGGER, EQUAL, Interval, check_confidence, interval, marks
-from .formats import Shown, html_table, markdown, rich_table
+from .formats import PlainTable, Shown
 from .records import Record, read_records, write_records
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Metric:
 
 
 class ResultTable:
-    """Results of models (rows) by metrics (columns), each cell with one value a seed.
+    """Results of models (rows) by metrics (columns), each cell with one value per seed.
 
     Parameters
     ----------
@@ -95,25 +95,24 @@ class ResultTable:
         self._rows: dict[str, dict[str, list[Record]]] = {}
 
     def add(
-        self,
-        model: str,
-        values: Mapping[str, ArrayLike | Interval],
-        seeds: ArrayLike | None = None,
+        self, model: str, values: Mapping[str, ArrayLike | Interval], seeds: ArrayLike | None = None
     ) -> None:
         """Add a model's values of one or more metrics; the order of rows is that of adding.
 
         Parameters
         ----------
         values : dict of (n,) floats or of Interval
-            For each metric one value a seed; or an interval that was found otherwise, such as by
+            For each metric one value per seed; or an interval that was found otherwise, such as by
             a bootstrap over test pages. A model without any still gets a row.
         seeds : (n,) integers, optional
             The seeds of the values, ``0 .. n-1`` by default.
         """
-        new = {name: self._cell(model, name, value, seeds) for name, value in values.items()}
+        new = {
+            name: self._make_records(model, name, value, seeds) for name, value in values.items()
+        }
         self._rows.setdefault(model, {}).update(new)
 
-    def _cell(
+    def _make_records(
         self, model: str, metric: str, value: ArrayLike | Interval, seeds: ArrayLike | None
     ) -> list[Record]:
         checks.choice(metric, list(self.metrics), "metric")
@@ -146,7 +145,7 @@ class ResultTable:
         return [metric.heading for metric in self.metrics.values()]
 
     def values(self, model: str, metric: str) -> NDArray[np.float64]:
-        """Return a cell's values, one a seed, (n,); empty when it is missing."""
+        """Return a cell's values, one per seed, (n,); empty when it is missing."""
         return np.array([record.value for record in self._rows[model].get(metric, [])])
 
     def interval(self, model: str, metric: str) -> Interval:
@@ -173,12 +172,13 @@ class ResultTable:
         by_metric = {metric: self.marks(metric) for metric in self.metrics}
         return {
             model: [
-                self._shown(model, metric, by_metric[metric][model]) for metric in self.metrics
+                self._format_cell(model, metric, by_metric[metric][model])
+                for metric in self.metrics
             ]
             for model in self._rows
         }
 
-    def _shown(self, model: str, metric: str, mark: str) -> Shown:
+    def _format_cell(self, model: str, metric: str, mark: str) -> Shown:
         records = self._rows[model].get(metric)
         if not records:
             return Shown(MISSING, mark)
@@ -221,21 +221,24 @@ class ResultTable:
         legend = "; ".join(parts)
         return f"{legend[:1].upper()}{legend[1:]}." if legend else ""
 
+    def plain(self) -> PlainTable:
+        """Return the table as the texts that it shows."""
+        return PlainTable(self.title, "model", self.headings, self.legend(), self.cells())
+
     def to_markdown(self) -> str:
         """Return the table and its legend as Markdown."""
-        return markdown(self.headings, self.cells(), self.title, self.legend())
+        return self.plain().to_markdown()
 
     def to_html(self) -> str:
         """Return the table and its legend as HTML."""
-        rows = [[Shown(model), *cells] for model, cells in self.cells().items()]
-        return html_table(["model", *self.headings], rows, self.title, self.legend())
+        return self.plain().to_html()
 
     def __rich__(self) -> Table:
         """Return the table for a terminal: ``rich.print(table)``."""
-        return rich_table(self.headings, self.cells(), self.title, self.legend())
+        return self.plain().__rich__()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the values, one row a model, metric and seed, as ``.parquet`` or ``.csv``."""
+        """Write the values, one row per model, metric and seed, as ``.parquet`` or ``.csv``."""
         cells = (cell for row in self._rows.values() for cell in row.values())
         write_records([record for cell in cells for record in cell], path)
 
