@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from conftest import SLOTS, small_world
+from looping import loop_over
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 from clickgym.agents import Task
@@ -38,7 +39,7 @@ def start(name, settings, seed=0, world=None, slots=SLOTS, batch=32):
 # The gradient of the policy gradient
 
 
-@pytest.mark.parametrize("slots", [1, 3, 7])
+@loop_over("slots", [1, 3, 7])
 def test_gradient_equals_finite_differences(slots):
     rng = np.random.default_rng(0)
     world = small_world(short=True)
@@ -120,14 +121,14 @@ def share_of_gap(small, name, best, seed=0, **settings):
     return (evaluation.value(policy, user, world).value - random) / (high - random)
 
 
-@pytest.mark.parametrize("features", [False, True])
+@loop_over("features", [False, True])
 def test_policy_gradient_closes_the_gap_to_the_best(small, features):
     best = evaluation.best_policy(small[2], small[0], 10)
     assert share_of_gap(small, "PolicyGradient", best, features=features) >= 0.85
 
 
-@pytest.mark.parametrize("name", TABULAR)
-@pytest.mark.parametrize("seed", [0, 1])
+@loop_over("name", TABULAR)
+@loop_over("seed", [0, 1])
 def test_cascade_closes_the_gap_to_top_down(small, name, seed):
     best = policies.top_down(small[2], small[0])
     assert 0.9 <= share_of_gap(small, name, best, seed) <= 1.1  # above: a mistake that pays
@@ -138,7 +139,7 @@ def test_cascade_closes_the_gap_to_top_down(small, name, seed):
 # below random. With three slots the gap is 0.33 clicks.
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@loop_over("seed", [0, 1])
 def test_epsilon_greedy_comes_near_top_down_where_linear_scores_can(small, seed):
     world, _, user, _ = small
     env = gym.make("clickgym/DBN-v0", world=world, slots=3)

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from conftest import SLOTS, small_world
+from looping import loop_over
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 from clickgym.agents.checkpoints import load_checkpoint, save_checkpoint
@@ -32,7 +33,7 @@ QUICK = {  # few pages at once, so that a tiny budget makes several updates
 }
 PAGES = 200
 WORLD = small_world(short=True)
-every_agent = pytest.mark.parametrize("name", NAMES)
+every_agent = loop_over("name", NAMES)
 
 
 @pytest.fixture
@@ -266,8 +267,8 @@ def own_model(action, observation, cls=PPO, **settings):
     return cls(kind, env, n_steps=8, batch_size=16, seed=0, device="cpu")
 
 
-@pytest.mark.parametrize("observation", ["features", "ids", "both"])
-@pytest.mark.parametrize("action", ["scores", "ranking", "slots"])
+@loop_over("observation", ["features", "ids", "both"])
+@loop_over("action", ["scores", "ranking", "slots"])
 def test_any_view_can_be_deployed(action, observation):
     model = own_model(action, observation, invalid="repair").learn(16)
     policy = agents.deployed_policy(model, agents.Task.of(make()))
@@ -277,7 +278,7 @@ def test_any_view_can_be_deployed(action, observation):
     np.testing.assert_array_equal((ranking >= 0).sum(axis=1), lengths)
 
 
-@pytest.mark.parametrize("action", ["scores", "slots"])
+@loop_over("action", ["scores", "slots"])
 def test_the_deployed_ranking_is_the_models(action):
     world = small_world()
     env = make(world, action=action)
@@ -311,7 +312,7 @@ def test_normalised_observations_are_honoured():
     np.testing.assert_array_equal(scores, expected.rankings)
 
 
-@pytest.mark.parametrize("name", ["PPO", "MaskablePPO"])
+@loop_over("name", ["PPO", "MaskablePPO"])
 def test_the_models_of_agents_deploy_what_the_agents_do(name):
     agent = learned(name)
     policy = agents.deployed_policy(agent.model, agent.task)

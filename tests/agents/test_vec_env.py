@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from conftest import SLOTS, small_world
+from looping import loop_over
 
 from clickgym import clickmodels, data
 from clickgym.agents import as_vec_env
@@ -24,8 +25,8 @@ WORLD, SHORT_WORLD = small_world(), small_world(short=True)
 ACTIONS = ("scores", "ranking", "slots")
 OBSERVATIONS = ("features", "ids", "both")
 
-every_action = pytest.mark.parametrize("action", ACTIONS)
-every_observation = pytest.mark.parametrize("observation", OBSERVATIONS)
+every_action = loop_over("action", ACTIONS)
+every_observation = loop_over("observation", OBSERVATIONS)
 
 
 def make_vec(num_envs=4, **settings):
@@ -157,7 +158,7 @@ def test_a_seed_is_used_once():
     assert not np.array_equal(vec_env.reset(), vec_env.reset())
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_masks_are_reached_by_env_method(action):
     vec_env = as_vec_env(make_vec(action=action))
     vec_env.reset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import random_models, small_world
+from looping import loop_over
 from scipy.stats import chisquare
 
 from clickgym import clickmodels
@@ -27,8 +28,8 @@ POLICIES = {
     "stochastic": lambda world: stochastic(scores(world), 0.5, slots=4),
     "Ranker": lambda world: Ranker(scores(world), slots=4),
 }
-every_world = pytest.mark.parametrize("kind", WORLDS)
-every_policy = pytest.mark.parametrize("policy", POLICIES)
+every_world = loop_over("kind", WORLDS)
+every_policy = loop_over("policy", POLICIES)
 
 
 def collected(kind="full", user="CoCM", policy="Uniform", n=1000, seed=0):
@@ -39,12 +40,12 @@ def collected(kind="full", user="CoCM", policy="Uniform", n=1000, seed=0):
 # The log
 
 
-@pytest.mark.parametrize("n", [1, 4095, 4096, 4097, 10_000])  # pages are drawn 4096 at a time
+@loop_over("n", [1, 4095, 4096, 4097, 10_000])  # pages are drawn 4096 at a time
 def test_a_log_has_as_many_rows_as_asked_for(n):
     assert len(collected(n=n)) == n
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "shape", "kind"),
     [("query", (50,), "i4"), ("ranking", (50, 4), "i2"), ("clicks", (50, 4), "?"),
      ("log_propensity", (50,), "f8")],
@@ -63,13 +64,13 @@ def test_a_collected_log_carries_the_worlds_fingerprint():
 
 
 @every_policy
-@pytest.mark.parametrize("name", COLUMNS)
+@loop_over("name", COLUMNS)
 def test_the_same_seed_gives_the_same_log(policy, name):
     first, second = (collected(policy=policy, n=5000, seed=3) for _ in range(2))
     np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
 
 
-@pytest.mark.parametrize("name", COLUMNS[:3])
+@loop_over("name", COLUMNS[:3])
 def test_another_seed_gives_another_log(name):
     first, second = (collected(n=200, seed=seed) for seed in (3, 4))
     assert not np.array_equal(getattr(first, name), getattr(second, name))
@@ -83,7 +84,7 @@ def test_pages_beyond_the_first_chunk_are_not_those_of_the_first():
 # What it follows
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@loop_over("seed", [0, 1])
 def test_queries_follow_query_probs(seed):
     world = WORLDS["full"]
     counts = np.bincount(collected(n=20_000, seed=seed).query, minlength=world.n_queries)
@@ -138,7 +139,7 @@ def test_rankings_follow_the_policy():
 
 @every_world
 @every_policy
-@pytest.mark.parametrize("user", USERS)
+@loop_over("user", USERS)
 def test_clicks_follow_click_probs_of_the_shown_rankings(kind, policy, user):
     world = WORLDS[kind]
     log = collected(kind, user, policy, n=10_000)
@@ -148,7 +149,7 @@ def test_clicks_follow_click_probs_of_the_shown_rankings(kind, policy, user):
     assert (np.abs(z) < 4.0).all(), z  # 120 slots in all: one beyond 4 by chance in 130 runs
 
 
-@pytest.mark.parametrize("user", USERS)
+@loop_over("user", USERS)
 def test_clicks_follow_click_probs_of_every_query(user):
     world = WORLDS["full"]
     log = collected("full", user, n=20_000)
@@ -210,8 +211,7 @@ def test_a_policy_of_another_world_is_refused():
         collect(full, user, Uniform(short, 4), 10, seed=0)
 
 
-@pytest.mark.parametrize("use", [ClickLog.check_world, lambda log, world: world.restricted_to(log)],
-                         ids=["check_world", "restricted_to"])  # fmt: skip
+@loop_over("use", [ClickLog.check_world, lambda log, world: world.restricted_to(log)])  # fmt: skip
 def test_a_log_is_refused_by_another_world(use):
     with pytest.raises(ValueError, match="the log belongs to another world"):
         use(collected(n=10), WORLDS["short"])
@@ -232,7 +232,7 @@ def test_a_log_can_be_collected_in_the_world_restricted_to_another():
     assert restricted.candidates[log.query[:, None], log.ranking][log.ranking >= 0].all()
 
 
-@pytest.mark.parametrize("which", ["user", "policy"])
+@loop_over("which", ["user", "policy"])
 def test_what_has_another_shape_is_refused(which):
     world = small_world(n_docs=8)
     user = clickmodels.true_user("DBN", world) if which == "policy" else random_models()["DBN"]
@@ -241,7 +241,7 @@ def test_what_has_another_shape_is_refused(which):
         collect(world, user, policy, 10, seed=0)
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.0, True, "10", None], ids=repr)
+@loop_over("n", [0, -1, 2.0, True, "10", None])
 def test_a_bad_number_of_pages_is_named(n):
     with pytest.raises(ValueError, match=r"^n\b"):
         collected(n=n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -14,9 +15,11 @@ import pytest
 from conftest import SLOTS, random_models, small_world
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
+from looping import loop_over
 from scipy import stats
 
 from clickgym import clickmodels, data, envs
+from clickgym.envs.settings import EnvironmentSettings
 
 LEARNED = "clickgym/Learned-v0"
 ENV_IDS = envs.environment_ids()
@@ -25,9 +28,9 @@ OBSERVATIONS = ("features", "ids", "both")
 WORLD, SHORT_WORLD = small_world(), small_world(short=True)
 MODEL = random_models()["PBM"]
 
-every_env = pytest.mark.parametrize("env_id", ENV_IDS)
-every_action = pytest.mark.parametrize("action", ACTIONS)
-every_observation = pytest.mark.parametrize("observation", OBSERVATIONS)
+every_env = loop_over("env_id", ENV_IDS)
+every_action = loop_over("action", ACTIONS)
+every_observation = loop_over("observation", OBSERVATIONS)
 
 
 def make(env_id="clickgym/DBN-v0", **settings):
@@ -74,7 +77,7 @@ def show(env, ranking, **reset):
 # Outside checkers
 
 
-@every_env
+@pytest.mark.parametrize("env_id", ENV_IDS)
 @every_action
 @every_observation
 def test_gymnasium_checker_finds_nothing(env_id, action, observation):
@@ -84,7 +87,7 @@ def test_gymnasium_checker_finds_nothing(env_id, action, observation):
         check_env(env.unwrapped)
 
 
-@every_env
+@pytest.mark.parametrize("env_id", ENV_IDS)
 @every_action
 @every_observation
 def test_stable_baselines_checker_finds_nothing(env_id, action, observation):
@@ -104,6 +107,26 @@ def test_gymnasium_checker_finds_nothing_where_pages_are_short(action, observati
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
+
+
+SECTIONS = ["Observation", "Action", "Reward", "Start", "End", "Info", "Arguments"]
+SECTIONS += ["Version history"]
+
+
+def test_docstrings_have_the_same_sections_in_the_same_order():
+    for env_id in ENV_IDS:
+        spec = gym.spec(env_id)
+        for entry_point in (spec.entry_point, spec.vector_entry_point):
+            text = getattr(envs, entry_point.split(":")[1]).__doc__
+            heads = [line.strip()[3:] for line in text.splitlines() if line.strip()[:3] == "## "]
+            assert heads == SECTIONS, entry_point
+
+
+def test_every_argument_is_documented():
+    arguments = set(inspect.signature(EnvironmentSettings).parameters)
+    text = envs.RankingEnv.__doc__.split("## Arguments")[1]
+    named = {name.strip() for line in text.splitlines() for name in line.split(" : ")[0].split(",")}
+    assert arguments <= named
 
 
 # Making environments
@@ -236,7 +259,7 @@ def test_scores_show_the_best_candidates_in_order():
     np.testing.assert_array_equal(ranking, np.argsort(-scores)[:SLOTS])
 
 
-@pytest.mark.parametrize("largest", [1e30, 1e300])
+@loop_over("largest", [1e30, 1e300])
 def test_scores_beyond_the_space_are_taken(largest):
     scores = np.linspace(-1, 1, WORLD.n_docs)
     scores[2] = largest
@@ -294,7 +317,7 @@ def dcg_by_hand(grades):
 
 
 @every_action
-@pytest.mark.parametrize("query", range(WORLD.n_queries))
+@loop_over("query", range(WORLD.n_queries))
 def test_ndcg_reward_is_the_one_by_hand(action, query):
     ranking = np.random.default_rng(query).permutation(WORLD.n_docs)[:SLOTS].tolist()
     env = make(action=action, reward="ndcg")
@@ -305,7 +328,7 @@ def test_ndcg_reward_is_the_one_by_hand(action, query):
     assert reward == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("query", range(SHORT_WORLD.n_queries))
+@loop_over("query", range(SHORT_WORLD.n_queries))
 def test_ndcg_of_the_ideal_ranking_is_one(query):
     env = make(world=SHORT_WORLD, action="scores", reward="ndcg")
     env.reset(seed=0, options={"query": query})
@@ -324,7 +347,7 @@ def signature(info):
 
 
 @every_action
-@pytest.mark.parametrize("expectations", [False, True])
+@loop_over("expectations", [False, True])
 def test_info_has_one_signature(action, expectations):
     env = make(action=action, expectations=expectations)
     returned = play(env, np.random.default_rng(0), seed=0)
@@ -332,7 +355,7 @@ def test_info_has_one_signature(action, expectations):
     assert all(signature(step[-1]) == first for step in returned)
 
 
-@pytest.mark.parametrize("expectations", [False, True])
+@loop_over("expectations", [False, True])
 def test_info_has_expectations_only_when_asked(expectations):
     info = make(expectations=expectations).reset(seed=0)[1]
     assert set(info) - {"query", "ranking", "clicks", "repaired"} == (
@@ -375,7 +398,7 @@ def first_shown(scores, slot, n):
     return np.bincount(shown, minlength=WORLD.n_docs)
 
 
-@pytest.mark.parametrize("slot", [0, SLOTS - 1])
+@loop_over("slot", [0, SLOTS - 1])
 def test_equal_scores_show_each_document_equally_often(slot):
     counts = first_shown(np.zeros(WORLD.n_docs, dtype=np.float32), slot, 3500)
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -391,14 +414,14 @@ def test_a_tie_at_the_end_of_the_page_is_broken_at_random():
 # Repeats and documents that are no candidates
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_a_repeat_is_refused(action):
     env = make(action=action, invalid="raise")
     with pytest.raises(ValueError, match=r"action.* document 1, which is on the page already"):
         show(env, [0, 1, 1, 2, 3], seed=0)
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_a_document_that_is_no_candidate_is_refused(action):
     env = make(world=SHORT_WORLD, action=action, invalid="raise")
     with pytest.raises(ValueError, match=r"action.* document 5, .*no candidate"):
@@ -414,7 +437,7 @@ def test_slots_repair_by_default():
     assert show(make(action="slots"), [0] * SLOTS, seed=0)[4]["repaired"]
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_a_repeat_becomes_the_next_unused_candidate_cyclically(action):
     info = show(make(action=action, invalid="repair"), [5, 5, 6, 5, 0], seed=0)[4]
     assert info["ranking"].tolist() == [5, 6, 0, 1, 2]
@@ -433,7 +456,7 @@ def test_no_candidate_becomes_the_next_unused_candidate_in_a_slot():
     assert info["ranking"].tolist() == [0, 1, 2, -1, -1]
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_a_valid_page_is_not_repaired(action):
     info = show(make(action=action, invalid="repair"), [5, 2, 6, 0, 1], seed=0)[4]
     assert info["ranking"].tolist() == [5, 2, 6, 0, 1]
@@ -462,7 +485,7 @@ def test_short_pages_end_with_empty_slots_that_are_never_clicked(env_id, action)
         assert not info["clicks"][3:].any()
 
 
-@pytest.mark.parametrize(("query", "steps"), [(0, 2), (1, 3), (2, 5)])
+@loop_over(("query", "steps"), [(0, 2), (1, 3), (2, 5)])
 def test_slots_episodes_are_as_long_as_their_page(query, steps):
     env = make(world=SHORT_WORLD, action="slots")
     returned = play(env, np.random.default_rng(0), seed=0, options={"query": query})
@@ -540,7 +563,7 @@ def other_worlds_model():
     return clickmodels.true_user("PBM", SHORT_WORLD, slots=SLOTS)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("settings", "named"),
     [
         ({"world": 3}, "world"),
@@ -565,7 +588,7 @@ def test_a_bad_argument_is_named(settings, named):
         make(**settings)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("settings", "named"),
     [
         ({"click_model": None}, "click_model is missing"),
@@ -582,7 +605,7 @@ def test_a_bad_argument_of_the_learned_environment_is_named(settings, named):
         make(LEARNED, **settings)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("action", "given"),
     [
         ("scores", [0.5] * 6 + [np.nan]),
@@ -607,7 +630,7 @@ def test_a_bad_action_is_named(action, given):
         env.step(np.array(given))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "options", [{"page": 1}, {"query": 2, "page": 1}, {"query": 6}, {"query": -1}, {"query": 1.5}]
 )
 def test_bad_options_are_named(options):
@@ -724,7 +747,7 @@ def test_a_pickled_world_is_the_same_world():
     assert pickle.loads(pickle.dumps(WORLD)).fingerprint == WORLD.fingerprint
 
 
-@pytest.mark.parametrize("name", clickmodels.user_names())
+@loop_over("name", clickmodels.user_names())
 def test_a_pickled_user_has_the_same_click_probabilities(name):
     user = clickmodels.true_user(name, WORLD)
     copy = pickle.loads(pickle.dumps(user))

@@ -11,6 +11,7 @@ from conftest import SLOTS, random_models, small_world
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
+from looping import loop_over
 from scipy import stats
 
 from clickgym import data, envs
@@ -23,9 +24,9 @@ WORLD, SHORT_WORLD = small_world(), small_world(short=True)
 MODEL = random_models()["PBM"]
 RANKING = [1, 4, 0, 6, 2]
 
-every_env = pytest.mark.parametrize("env_id", ENV_IDS)
-every_action = pytest.mark.parametrize("action", ACTIONS)
-every_observation = pytest.mark.parametrize("observation", OBSERVATIONS)
+every_env = loop_over("env_id", ENV_IDS)
+every_action = loop_over("action", ACTIONS)
+every_observation = loop_over("observation", OBSERVATIONS)
 
 
 def settings_of(env_id, settings):
@@ -314,7 +315,7 @@ def test_info_belongs_to_the_new_pages(action):
     assert not info["clicks"].any()
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_a_repair_is_forgotten_with_its_page(action):
     env = make_vec(action=action, invalid="repair")
     env.reset(seed=0)
@@ -331,7 +332,7 @@ def signature(info):
 
 
 @every_action
-@pytest.mark.parametrize("expectations", [False, True])
+@loop_over("expectations", [False, True])
 def test_info_has_one_signature(action, expectations):
     env = make_vec(action=action, world=SHORT_WORLD, invalid="repair", expectations=expectations)
     first = signature(env.reset(seed=0)[1])
@@ -364,7 +365,7 @@ def test_final_masks_say_which_pages_ended(action):
 
 @every_action
 @every_observation
-@pytest.mark.parametrize("expectations", [False, True])
+@loop_over("expectations", [False, True])
 def test_arrays_that_were_returned_are_never_written_to(action, observation, expectations):
     env = make_vec(
         action=action, observation=observation, world=SHORT_WORLD, invalid="repair",
@@ -403,14 +404,14 @@ def trajectory(env, seed):
 
 @every_env
 @every_action
-@pytest.mark.parametrize("seed", [5, [1, 2, 3, 4]], ids=["one seed", "a seed each"])
+@loop_over("seed", [5, [1, 2, 3, 4]])
 def test_the_same_seed_gives_the_same_trajectory(env_id, action, seed):
     first, second = (trajectory(make_vec(env_id, action=action), seed) for _ in range(2))
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
 
 
 @every_action
-@pytest.mark.parametrize("seeds", [(5, 6), ([1, 2, 3, 4], [1, 2, 3, 5])], ids=["one", "each"])
+@loop_over("seeds", [(5, 6), ([1, 2, 3, 4], [1, 2, 3, 5])])
 def test_another_seed_gives_another_trajectory(action, seeds):
     first, second = (trajectory(make_vec(action=action), seed) for seed in seeds)
     assert not all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
@@ -536,8 +537,8 @@ def test_a_repaired_slot_is_flagged_in_its_environment_only():
     assert info["repaired"].tolist() == [True, False, True, True]
 
 
-@pytest.mark.parametrize("slot", [0, SLOTS - 1])
-@pytest.mark.parametrize("n_docs", [7, 100])
+@loop_over("slot", [0, SLOTS - 1])
+@loop_over("n_docs", [7, 100])
 def test_equal_scores_show_each_document_equally_often(slot, n_docs):
     env = make_vec(num_envs=20_000, world=small_world(n_docs=n_docs), observation="ids")
     env.reset(seed=0)
@@ -546,7 +547,7 @@ def test_equal_scores_show_each_document_equally_often(slot, n_docs):
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("n_docs", [7, 100])
+@loop_over("n_docs", [7, 100])
 def test_a_tie_at_the_end_of_the_page_is_broken_at_random(n_docs):
     env = make_vec(num_envs=20_000, world=small_world(n_docs=n_docs), observation="ids")
     env.reset(seed=0)
@@ -559,7 +560,7 @@ def test_a_tie_at_the_end_of_the_page_is_broken_at_random(n_docs):
     assert stats.chisquare(counts[4:]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("largest", [1e30, 1e300])
+@loop_over("largest", [1e30, 1e300])
 def test_scores_beyond_the_space_are_taken(largest):
     env = make_vec()
     env.reset(seed=0)
@@ -612,7 +613,7 @@ VALID = {
 }
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("action", "place", "value", "named"),
     [
         ("scores", (2, 1), np.nan, r"actions\[2\]"),
@@ -649,7 +650,7 @@ def test_actions_for_another_number_of_environments_are_refused(action):
         env.step(VALID[action][:3])
 
 
-@pytest.mark.parametrize("action", ["ranking", "slots"])
+@loop_over("action", ["ranking", "slots"])
 def test_documents_that_are_no_integers_are_refused(action):
     env = make_vec(action=action)
     env.reset(seed=0)
@@ -657,7 +658,7 @@ def test_documents_that_are_no_integers_are_refused(action):
         env.step(VALID[action].astype(float))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "options",
     [
         {"page": [1] * 4}, {"query": [0, 1, 2]}, {"query": [0, 1, 6, 2]}, {"query": [0, -1, 6, 2]},
@@ -669,7 +670,7 @@ def test_bad_options_are_named(options):
         make_vec().reset(seed=0, options=options)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("settings", "named"),
     [
         ({"num_envs": 0}, "num_envs"), ({"slots": 0}, "slots"), ({"action": "score"}, "action"),
