@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SLOTS, random_models, small_world
+from looping import loop_over
 
 from clickgym import clickmodels, data
 from clickgym.clickmodels.pages import all_clicks
@@ -165,7 +166,7 @@ def test_dctr_relevance_is_its_rate():
     np.testing.assert_array_equal(model.relevance(), model.click_rate)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("query", "document", "rank", "clicks", "impressions"),
     [(0, 0, 0, 1, 2), (0, 0, 1, 1, 1), (0, 1, 2, 1, 1), (1, 2, 0, 1, 2), (1, 0, 2, 0, 1)],
 )
@@ -174,7 +175,7 @@ def test_drctr_is_smoothed_towards_the_ranks_rate(query, document, rank, clicks,
     assert probs_at(fit("drCTR"), query, document, rank) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("document", "rank"), [(0, 2), (3, 0), (3, 1)])
+@loop_over(("document", "rank"), [(0, 2), (3, 0), (3, 1)])
 def test_drctr_of_an_unseen_cell_is_exactly_the_prior(document, rank):
     model = fit("drCTR")
     assert probs_at(model, 0, document, rank) == model.prior[rank]
@@ -220,12 +221,12 @@ def test_ranktopobs_is_equation_6():
     np.testing.assert_allclose(fit("RankTopObs").relevance(), expected)
 
 
-@pytest.mark.parametrize("name", ["CTR", "rCTR"])
+@loop_over("name", ["CTR", "rCTR"])
 def test_models_without_documents_tie_them_all(name):
     assert (fit(name).relevance() == 0).all()
 
 
-@pytest.mark.parametrize("name", ["dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs"])
+@loop_over("name", ["dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs"])
 def test_a_document_shown_and_clicked_like_another_but_more_ranks_higher(name):
     # Both are always at the top; document 0 is clicked three times out of four, 1 once, 2 never.
     log = ClickLog([0] * 7, [[0]] * 4 + [[1]] * 2 + [[2]], [[1], [1], [1], [0], [1], [0], [0]])
@@ -236,14 +237,14 @@ def test_a_document_shown_and_clicked_like_another_but_more_ranks_higher(name):
 # Little data
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_no_clicks_at_all(name):
     log = ClickLog(TINY.query, TINY.ranking, np.zeros_like(TINY.clicks))
     model = fit(name, log)
     assert (model.relevance() == 0).all()
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("name", "settings"),
     [(name, {}) for name in PREDICTING] + [(name, {"smoothing": 0}) for name in ("dCTR", "drCTR")],
 )
@@ -252,14 +253,14 @@ def test_no_clicks_at_all_predicts_none(name, settings):
     assert (model.click_probs(TINY.query, TINY.ranking) == 0).all()
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_always_clicked_predicts_ones(name):
     model = fit(name, ClickLog(TINY.query, TINY.ranking, TINY.ranking >= 0))
     np.testing.assert_array_equal(model.click_probs([1], [[0, 3, -1]]), [[1, 1, 0]])
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("clicked", [False, True])
+@loop_over("name", ALL)
+@loop_over("clicked", [False, True])
 def test_one_impression(name, clicked):
     model = fit(name, ClickLog([1], [[2]], [[clicked]]))
     if name in PREDICTING:
@@ -268,53 +269,52 @@ def test_one_impression(name, clicked):
         assert (model.relevance()[1, 2] > 0) == clicked
 
 
-@pytest.mark.parametrize("name", ["rCTR", "drCTR"])
+@loop_over("name", ["rCTR", "drCTR"])
 def test_a_rank_without_impressions_has_the_global_rate(name):
     log = ClickLog([0, 0], [[0, 1, -1], [1, -1, -1]], [[1, 0, 0], [0, 0, 0]])
     assert fit(name, log).click_probs([1], [[2, 1, 0]])[0, 2] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("name", ["rCTR", "drCTR"])
+@loop_over("name", ["rCTR", "drCTR"])
 def test_a_page_longer_than_the_logs_is_refused(name):
     with pytest.raises(ValueError, match="ranking has 4 slots"):
         fit(name).click_probs([0], [[0, 1, 2, 3]])
 
 
-@pytest.mark.parametrize("name", ["CTR", "dCTR"])
+@loop_over("name", ["CTR", "dCTR"])
 def test_models_without_ranks_take_pages_of_any_length(name):
     assert fit(name).click_probs([0], [[0, 1, 2, 3]]).shape == (1, 4)
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(
+@loop_over("name", ALL)
+@loop_over(
     "log",
     [
         ClickLog(np.zeros(0, int), np.zeros((0, 3), int), np.zeros((0, 3), bool)),
         ClickLog([0], [[0, 1]], [[1, 0]], weight=[0.0]),
         ClickLog([0], [[-1, -1]], [[0, 0]]),
-    ],
-    ids=["no rows", "no weight", "no documents"],
+    ]
 )
 def test_a_log_without_impressions_is_refused(name, log):
     with pytest.raises(ValueError, match="no impressions to fit to"):
         fit(name, log)
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_a_log_of_another_world_is_refused(name):
     log = ClickLog(TINY.query, TINY.ranking, TINY.clicks, fingerprint="0" * 64)
     with pytest.raises(ValueError, match="another world"):
         fit(name, log)
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_an_unknown_setting_is_an_error(name):
     with pytest.raises(TypeError, match="smoothness"):
         fit(name, smoothness=2.0)
 
 
-@pytest.mark.parametrize("name", ["dCTR", "drCTR"])
-@pytest.mark.parametrize("smoothing", [-1.0, np.nan])
+@loop_over("name", ["dCTR", "drCTR"])
+@loop_over("smoothing", [-1.0, np.nan])
 def test_smoothing_out_of_range(name, smoothing):
     with pytest.raises(ValueError, match="smoothing"):
         fit(name, smoothing=smoothing)
@@ -330,7 +330,7 @@ def same(one, other) -> None:
         np.testing.assert_array_equal(value, other.state()[key], err_msg=key)
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_a_weighted_row_is_a_repeated_row(name):
     world, log = simulated()
     times = np.random.default_rng(1).integers(0, 4, len(log))
@@ -338,7 +338,7 @@ def test_a_weighted_row_is_a_repeated_row(name):
     same(fit(name, weighted, world), fit(name, log[np.repeat(np.arange(len(log)), times)], world))
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_a_compressed_log_gives_the_same_model(name):
     world, log = simulated()
     doubled = log[np.tile(np.arange(len(log)), 2)]
@@ -348,7 +348,7 @@ def test_a_compressed_log_gives_the_same_model(name):
 # Distributions, saving, capabilities
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_joint_sums_to_one(name):
     world, log = simulated()
     model = fit(name, log, world)
@@ -360,7 +360,7 @@ def test_joint_sums_to_one(name):
         assert np.exp(likelihood).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_samples_have_the_models_rates(name):
     world, log = simulated()
     model = fit(name, log, world)
@@ -371,7 +371,7 @@ def test_samples_have_the_models_rates(name):
     )
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_pages_one_by_one_have_the_models_rates(name):
     world, log = simulated()
     model = fit(name, log, world)
@@ -384,7 +384,7 @@ def test_pages_one_by_one_have_the_models_rates(name):
     )
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_click_probs_agree_with_all_prefixes(name):
     world, log = simulated()
     model = fit(name, log, world)
@@ -394,7 +394,7 @@ def test_click_probs_agree_with_all_prefixes(name):
     )
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_save_and_load_give_the_same_model(name, tmp_path):
     world, log = simulated()
     model = fit(name, log, world)
@@ -411,13 +411,13 @@ def test_save_and_load_give_the_same_model(name, tmp_path):
         )
 
 
-@pytest.mark.parametrize("name", PREDICTING)
+@loop_over("name", PREDICTING)
 def test_capabilities_of_models_that_predict(name):
     assert fit(name).capabilities == {"rank", "conditional", "generative"}
 
 
-@pytest.mark.parametrize("name", RANKING)
-@pytest.mark.parametrize(
+@loop_over("name", RANKING)
+@loop_over(
     "ask",
     [
         lambda model: model.conditional_click_probs([0], [[0]], [[0]]),
@@ -425,8 +425,7 @@ def test_capabilities_of_models_that_predict(name):
         lambda model: model.sample([0], [[0]], np.random.default_rng(0)),
         lambda model: model.click_probs([0], [[0]]),
         lambda model: model.estimate_click_probs([0], [[0]], 2, np.random.default_rng(0)),
-    ],
-    ids=["conditional", "log_likelihood", "sample", "click_probs", "estimate"],
+    ]
 )
 def test_models_that_only_rank_refuse_the_rest(name, ask):
     model = fit(name)
@@ -435,7 +434,7 @@ def test_models_that_only_rank_refuse_the_rest(name, ask):
         ask(model)
 
 
-@pytest.mark.parametrize("name", ALL)
+@loop_over("name", ALL)
 def test_models_are_of_the_worlds_shape(name):
     assert fit(name).shape == (2, 4)
 
@@ -448,7 +447,7 @@ def test_more_clicks_than_impressions():
         clickmodels.DCTR([[2.0]], [[1.0]])
 
 
-@pytest.mark.parametrize("pairs", [[1, 0], [0, 0], [-1, 0], [0, 8]])
+@loop_over("pairs", [[1, 0], [0, 0], [-1, 0], [0, 8]])
 def test_pairs_that_do_not_rise_within_the_world(pairs):
     with pytest.raises(ValueError, match="pairs must rise"):
         clickmodels.DRCTR(pairs, np.zeros((2, 3)), np.ones((2, 3)), 2, 4)

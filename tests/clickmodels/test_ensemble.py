@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SLOTS, random_models, small_world
+from looping import loop_over
 
 from clickgym import clickmodels, data, envs, evaluation, policies
 from clickgym.clickmodels import Ensemble, bootstrap_weights, member_seed
@@ -39,7 +40,7 @@ def all_vectors(ranking=(3, 1, 4, 0, 6)):
 # The mixture
 
 
-@pytest.mark.parametrize("name", ["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "dCTR"])
+@loop_over("name", ["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "dCTR"])
 def test_the_joint_is_the_members_mean_and_sums_to_one(name):
     model = fitted(name)
     pages = all_vectors()
@@ -94,7 +95,7 @@ def test_members_disagree_less_the_more_the_log_says():
 # Members
 
 
-@pytest.mark.parametrize("name", ["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "CM"])
+@loop_over("name", ["PBM", "UBM", "DBN", "SDBN", "DCM", "CCM", "ARM", "CM"])
 def test_a_member_is_what_a_single_fit_to_its_bootstrap_gives(name):
     """Far nearer than two bootstraps are to each other."""
     world, log = simulated()
@@ -113,7 +114,7 @@ def test_a_member_is_what_a_single_fit_to_its_bootstrap_gives(name):
         assert near < 0.2 * apart
 
 
-@pytest.mark.parametrize("name", ["PBM", "DCM"])
+@loop_over("name", ["PBM", "DCM"])
 def test_a_member_of_a_short_log_is_what_a_single_fit_gives(name):
     """With a few impressions a pair the prior is most of the fit."""
     world, log = simulated()
@@ -151,7 +152,7 @@ def test_expected_clicks_are_exact_on_long_pages():
     np.testing.assert_allclose(model.expected_clicks(*pages), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["NCM", "dCTR"])
+@loop_over("name", ["NCM", "dCTR"])
 def test_members_without_shared_work_are_single_fits(name):
     settings = FAST if name == "NCM" else {}
     world, log = simulated()
@@ -193,7 +194,7 @@ def test_a_bootstrap_of_one_impression_has_it():
         assert bootstrap_weights(log[:1], seed).sum() > 0
 
 
-@pytest.mark.parametrize("name", ["PBM", "DBN", "CACM-minus", "dCTR"])
+@loop_over("name", ["PBM", "DBN", "CACM-minus", "dCTR"])
 def test_the_same_seed_gives_the_same_members_and_another_does_not(name):
     world, log = simulated()
     again = clickmodels.fit(name, log, world, members=3)
@@ -222,7 +223,7 @@ def test_without_bootstrap_only_the_seed_varies():
     assert (first.relevance() != second.relevance()).any()
 
 
-@pytest.mark.parametrize("parameters", ["table", "embedding"])
+@loop_over("parameters", ["table", "embedding"])
 def test_settings_reach_the_members(parameters):
     world, log = simulated()
     if parameters == "embedding":
@@ -240,7 +241,7 @@ def test_settings_reach_the_members(parameters):
 # The object
 
 
-@pytest.mark.parametrize("name", ["PBM", "NCM"])
+@loop_over("name", ["PBM", "NCM"])
 def test_a_saved_ensemble_is_loaded_the_same(tmp_path, name):
     settings = FAST if name == "NCM" else {}
     world, log = simulated()
@@ -296,7 +297,7 @@ def test_reports_name_the_members():
     assert random_models()["Ensemble"].label == "Ensemble of 3"
 
 
-@pytest.mark.parametrize("members", [0, -1, 2.5, True])
+@loop_over("members", [0, -1, 2.5, True])
 def test_a_bad_number_of_members_is_named(members):
     world, log = simulated()
     with pytest.raises(ValueError, match="members must be"):
