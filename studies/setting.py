@@ -1,4 +1,4 @@
-"""Worlds, users and logging policies by name, made once a process."""
+"""Worlds, users and logging policies by name, made once per process."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .. import clickmodels, data, envs, policies
 from ..clickmodels.registry import registered_class
 from ..common import checks
 from ..policies.rankers.named import TEMPERATURES
+from .constants import LONGEST
 
 SPLIT = (0.8, 0.1, 0.1)
 
@@ -125,18 +126,11 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
     return world.with_candidates(allowed, world.query_probs)
 
 
-def check_page(setting: WorldSetting, slots: int, impressions: int, jobs: int) -> None:
+def check_page(setting: WorldSetting, slots: int, impressions: int) -> None:
     """Raise where a study of these numbers could not run; the world is loaded for it."""
     checks.positive_integer(slots, "slots")
     checks.positive_integer(impressions, "impressions", 10)
-    check_jobs(jobs)
     world_of(setting)
-
-
-def check_jobs(jobs: int) -> None:
-    """Raise unless ``jobs`` is a number of processes."""
-    if jobs == 0 or not isinstance(jobs, int):
-        raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
 
 
 def require_generative(models: Sequence[str]) -> None:
@@ -145,3 +139,15 @@ def require_generative(models: Sequence[str]) -> None:
         lacking = {"rank", "generative"} - set(registered_class(name).capabilities)
         if lacking:
             raise ValueError(f"{name} is not {' and '.join(sorted(lacking))}: it promises nothing")
+
+
+def check_names(**lists: tuple[Sequence[str], Sequence[str]]) -> None:
+    """Raise where a name is not a known one: by setting, the names given and those known."""
+    for name, (given, known) in lists.items():
+        for one in given:
+            checks.choice(one, known, name)
+
+
+def longest_first(models: Sequence[str]) -> list[str]:
+    """Return the models, each once, with those first whose cells take longest."""
+    return sorted(dict.fromkeys(models), key=lambda name: name not in LONGEST)

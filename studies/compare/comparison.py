@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from ... import agents, clickmodels, envs, evaluation, policies
 from ...common import checks
-from ..engine.artefacts import FIT_VERSION, FitCell, fit_cell, fitted_model
-from ..engine.grid import Result, require_results, run_grid
+from ..constants import FOUR_MODELS, USERS
+from ..curse.curse_study import CurseValues
+from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..engine.grid import Result
 from ..engine.plugins import import_modules
-from ..setting import WorldSetting, check_page, logging_of, require_generative, user_of, world_of
+from ..engine.rows import Row
+from ..registry import register
+from ..setting import (
+    WorldSetting,
+    check_names,
+    check_page,
+    logging_of,
+    longest_first,
+    require_generative,
+    user_of,
+    world_of,
+)
+from ..study import Report, Results, Stage, Study, setting
+from .comparison_pictures import (
+    compare_table,
+    heat_map,
+    parting,
+    run_picture,
+    training_curves,
+)
 
 VERSION = "3"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
-SMALL = WorldSetting(n_queries=100, n_docs=30)
+_TRAINING = "training agents"
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,25 @@ class CompareCell:
     fit: FitCell
     pages: int = 50_000
     settings: dict[str, Any] = field(default_factory=dict)
+
+
+class Point(TypedDict):
+    """One measurement of a training run."""
+
+    pages: int
+    promised: float
+    deployed: float
+    gap: float
+    regret: float | None
+
+
+class CompareResult(CurseValues):
+    """The curse of the trained policy, and how it came about."""
+
+    top_down: NotRequired[float]
+    random: float
+    pages: int
+    history: list[Point]
 
 
 def compare_cell(cell: CompareCell) -> Result:
@@ -65,70 +105,117 @@ def _random(user: str, world: WorldSetting, slots: int) -> float:
     return evaluation.value(policies.Uniform(known, slots), user_of(user, world), known).value
 
 
-def compare(
-    folder: str | Path,
-    names: Sequence[str],
-    models: Sequence[str] = ("PBM", "UBM", "DBN", "NCM"),
-    users: Sequence[str] = ("DBN", "CoCM", "CoCM-mismatch"),
-    seeds: int = 3,
-    world: WorldSetting = SMALL,
-    pages: int = 50_000,
-    logging: str = "epsilon-oracle",
-    impressions: int = 100_000,
-    slots: int = 10,
-    jobs: int = 1,
-    retry_failed: bool = False,
-    budgets: Mapping[str, int] | None = None,
-    modules: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """Return a row for every agent, click model, user and seed.
+def _read_budget(text: str) -> tuple[str, int]:
+    name, _, pages = text.partition("=")
+    if not name or not pages.isdigit():
+        raise ValueError(f"takes an agent of this run as name=pages, not {text!r}")
+    return name, int(pages)
 
-    Models are fitted once a user, model and seed and kept in ``folder``, as is every finished
-    cell; the same call goes on from them. ``pages`` 0 gives every agent its own budget, ``budgets``
-    some of them another. The model "true user" trains agents on the user itself. ``modules`` are
-    imported first, by every process: they may register agents and models of one's own.
+
+@register("compare")
+@dataclass(frozen=True)
+class Compare(Study):
+    """Train every agent inside every model for every user and seed; tables, heat map, curves.
+
+    Models are fitted once per user, model and seed. The model "true user" trains agents on the user
+    itself.
     """
-    import_modules(modules)
-    for argument, given, known in (
-        ("agents", names, agents.names()),
-        ("models", models, (*clickmodels.names(), TRUE_USER)),
-        ("users", users, clickmodels.user_names()),
-        ("logging", [logging], policies.ranker_names()),
-    ):
-        for one in given:
-            checks.choice(one, known, argument)
-    seeds = checks.positive_integer(seeds, "seeds")
-    for budget in (pages, *(budgets or {}).values()):
-        checks.positive_integer(budget, "pages", 0)
-    folder = Path(folder)
-    require_generative([name for name in models if name != TRUE_USER])
-    check_page(world, slots, impressions, jobs)
-    fits = [
-        FitCell(
-            user, logging, model, seed, str(folder / "models"), world, impressions, slots,
-            modules=tuple(modules),
+
+    agents: tuple[str, ...] = setting(agents.names(), "agents")
+    models: tuple[str, ...] = setting(
+        FOUR_MODELS, 'click models; "true user": learn from the user itself'
+    )
+    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
+    seeds: int = setting(3, "seeds; each draws a log, a fit and a training run")
+    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), "")
+    pages: int = setting(50_000, "budget of every agent in result pages; 0: the agent's own")
+    budgets: tuple[tuple[str, int], ...] = setting(
+        (), "other budgets for some agents, as name=pages", flag="budget", read=_read_budget
+    )
+    logging: str = setting("epsilon-oracle", "ranker whose stochastic variant logs")
+    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
+    slots: int = setting(10, "documents per page")
+    modules: tuple[str, ...] = setting(
+        (), "modules to import first, by every process, with agents of your own"
+    )
+
+    def check(self) -> None:
+        """Raise where the study could not run; the world is loaded for it."""
+        import_modules(self.modules)
+        check_names(
+            agents=(self.agents, agents.names()),
+            models=(self.models, (*clickmodels.names(), TRUE_USER)),
+            users=(self.users, clickmodels.user_names()),
+            logging=([self.logging], policies.ranker_names()),
+            budgets=([name for name, _ in self.budgets], self.agents),
         )
-        for seed in range(seeds)
-        for model in sorted(dict.fromkeys(models), key=lambda name: name != "NCM")  # longest first
-        for user in dict.fromkeys(users)
-    ]  # fmt: skip
-    learned = [fit for fit in fits if fit.model != TRUE_USER]
-    run_grid(
-        fit_cell, learned, folder / "fits", FIT_VERSION, jobs, "fitting models", retry_failed
-    )
-    spent = dict.fromkeys(names, pages) | dict(budgets or {})
-    classes = {name: agents.agent_class(name) for name in names}
-    cells = [
-        CompareCell(name, fit, spent[name] or cls.budget, asdict(cls.Settings()))
-        for fit in fits
-        for name, cls in classes.items()
-    ]
-    results = run_grid(
-        compare_cell, cells, folder / "cells", VERSION, jobs, "training agents", retry_failed
-    )
-    require_results(cells, results, folder / "cells", VERSION)
-    return [
-        {"agent": cell.agent, "model": cell.fit.model, "user": cell.fit.user,
-         "seed": cell.fit.seed, **result}
-        for cell, result in zip(cells, results, strict=True) if result is not None
-    ]  # fmt: skip
+        checks.positive_integer(self.seeds, "seeds")
+        for pages in (self.pages, *dict(self.budgets).values()):
+            checks.positive_integer(pages, "pages", 0)
+        require_generative([name for name in self.models if name != TRUE_USER])
+        check_page(self.world, self.slots, self.impressions)
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the fits, then the training runs."""
+        fits = [
+            FitCell(
+                user, self.logging, model, seed, str(folder / "models"), self.world,
+                self.impressions, self.slots, modules=self.modules,
+            )
+            for seed in range(self.seeds)
+            for model in longest_first(self.models)
+            for user in dict.fromkeys(self.users)
+        ]  # fmt: skip
+        learned = [fit for fit in fits if fit.model != TRUE_USER]
+        yield Stage(
+            "fitting models", fit_cell, learned, FIT_VERSION, Fitted, "fits", required=False
+        )
+        spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
+        classes = {name: agents.agent_class(name) for name in self.agents}
+        cells = [
+            CompareCell(name, fit, spent[name] or cls.budget, asdict(cls.Settings()))
+            for fit in fits
+            for name, cls in classes.items()
+        ]
+        yield Stage(_TRAINING, compare_cell, cells, VERSION, CompareResult)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per agent, model, user and seed, models in the order of the settings."""
+        rows = [
+            {"agent": cell.agent, "model": cell.fit.model, "user": cell.fit.user,
+             "seed": cell.fit.seed, **result}
+            for cell, result in results[_TRAINING]
+        ]  # fmt: skip
+        return sorted(rows, key=lambda row: (self.models.index(row["model"]), row["seed"]))
+
+    def files(self, rows: list[Row]) -> dict[str, list[Row]]:
+        """Return the rows without their training curves, and the curves' points."""
+        names = ("agent", "model", "user", "seed")
+        return {
+            "rows.parquet": [
+                {name: value for name, value in row.items() if name != "history"} for row in rows
+            ],
+            "history.parquet": [
+                {**{name: row[name] for name in names}, **point}
+                for row in rows
+                for point in row["history"]
+            ],
+        }
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return a table per user, the heat map, training curves and the largest fall."""
+        users = list(dict.fromkeys(self.users))
+        figures = {
+            f"training-{user}.png": (f"Training, {user} user", training_curves(rows, user))
+            for user in users
+        }
+        fallen = max(rows, key=parting)
+        where = f"{fallen['agent']} inside {fallen['model']} on {fallen['user']}"
+        figures["heat-map.png"] = "Gap and deployed value, agents by models", heat_map(rows)
+        figures["parting.png"] = f"The largest fall: {where}", run_picture(fallen)
+        line = "largest fall of a deployed value while the promise rose: "
+        return Report(
+            "Agents trained inside click models", "Promised and deployed clicks per page.",
+            {"Tables": [compare_table(rows, user) for user in users]}, figures,
+            lines=[f"{line}{parting(fallen):.3f} ({where})"],
+        )  # fmt: skip

@@ -17,7 +17,7 @@ from ...evaluation.reporting.figures import (
     TOP_DOWN,
     new_figure,
 )
-from ..engine.rows import Row, distinct, mean_of, seeds_said, where
+from ..engine.rows import Row, describe_seeds, distinct, mean_of, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         )
         for name, lower in _COLUMNS.values()
     ]
-    text = lines_said(chosen, CURSE_LINES)
+    text = describe_lines(chosen, CURSE_LINES)
     table = ResultTable(metrics, f"{user} user, log by {logging}, clicks a page; {text}")
     for name, (policy, part) in parts.items():
         values = {
@@ -103,7 +103,7 @@ def curse_picture(
         legend.values(), legend.keys(), loc="outside upper center", frameon=False, fontsize=9,
         ncols=3 if width < 10 else 6,
     )  # fmt: skip
-    seeds = seeds_said(
+    seeds = describe_seeds(
         distinct(where(rows, user=user, logging=logging, model=model), "seed")
         for user in users
         for logging in loggings
@@ -137,7 +137,7 @@ def _panel(
             label="promised" if shift > 0 else None,
         )  # fmt: skip
     styles = {"best": (BEST, ":"), "logging": (LOGGING, "--"), "random": (RANDOM, "-.")}
-    for name, key in _named(rows, lines).items():
+    for name, key in _name_lines(rows, lines).items():
         colour, style = styles[name.split()[0]]
         value = scale * mean_of(rows, key).mean
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=name)
@@ -150,13 +150,13 @@ def _panel(
     axis.set_axisbelow(True)
 
 
-def lines_said(rows: Sequence[Row], lines: Mapping[str, str], scale: float = 1.0) -> str:
-    """Say the means of the values that pictures draw as lines, times ``scale``."""
-    means = {name: scale * mean_of(rows, key).mean for name, key in _named(rows, lines).items()}
-    return ", ".join(f"{name} {value:.3f}" for name, value in means.items())
+def describe_lines(rows: Sequence[Row], lines: Mapping[str, str], scale: float = 1.0) -> str:
+    """Tell the means of the values that pictures draw as lines, times ``scale``."""
+    means = {name: mean_of(rows, key).mean for name, key in _name_lines(rows, lines).items()}
+    return ", ".join(f"{name} {scale * value:.3f}" for name, value in means.items())
 
 
-def _named(rows: Sequence[Row], lines: Mapping[str, str]) -> dict[str, str]:
+def _name_lines(rows: Sequence[Row], lines: Mapping[str, str]) -> dict[str, str]:
     """Return ``lines`` with a word on the best where it is what a search found."""
     bound = "" if rows and all(row["best_is"] == "exact" for row in rows) else " (found)"
     return {f"best{bound}" if name == "best" else name: key for name, key in lines.items()}

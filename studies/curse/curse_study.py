@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from ... import clickmodels, evaluation, policies
 from ...common import checks
+from ..constants import FOUR_MODELS
 from ..engine.artefacts import fit_parts
-from ..engine.grid import Result, require_results, run_grid
+from ..engine.grid import Result
+from ..engine.rows import Row
+from ..engine.shapes import Unbounded
+from ..registry import register
 from ..setting import (
     WorldSetting,
+    check_names,
     check_page,
     logging_of,
     logs_of,
+    longest_first,
     require_generative,
     shown_in,
     user_of,
     world_of,
 )
+from ..study import Report, Results, Stage, Study, setting
+from .curse_pictures import curse_picture, curse_table
 
-CURSE_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")
 VERSION = "3"
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 
@@ -46,12 +53,38 @@ class CurseCell:
     documents: str = "shown"
 
 
+class CurseValues(TypedDict):
+    """The numbers of a ``CurseReport``; the best and the regret may be unknown."""
+
+    promised: float
+    deployed: float
+    gap: float
+    logging_value: float
+    model_error_on_logging: float
+    added_by_optimising: float
+    best: NotRequired[float]
+    regret: NotRequired[float]
+    lift: float
+
+
+class CurseResult(TypedDict):
+    """The values of the two policies, and how they were found."""
+
+    perplexity: Unbounded
+    top_down: CurseValues
+    max_reward: CurseValues
+    best_is: str
+    method: str
+    scored: int
+    random: float
+
+
 def curse_cell(cell: CurseCell) -> Result:
-    """Fit the model, optimise inside it, deploy; return all values in clicks a page."""
+    """Fit the model, optimise inside it, deploy; return all values in clicks per page."""
     world, user = world_of(cell.world), user_of(cell.user, cell.world)
     logging = logging_of(cell.logging, cell.world, cell.slots)
-    setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
-    train, validation, test = logs_of(*setting)
+    logged = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
+    train, validation, test = logs_of(*logged)
     model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
     allowed = shown_in(train, world) if cell.documents == "shown" else world
     relevance = policies.top_down(model, allowed, cell.slots)
@@ -73,50 +106,77 @@ def curse_cell(cell: CurseCell) -> Result:
     }
 
 
-def curse_study(
-    folder: str | Path,
-    users: Sequence[str] = ("CoCM", "CoCM-mismatch"),
-    loggings: Sequence[str] = ("epsilon-oracle", "LambdaMART", "BM25"),
-    models: Sequence[str] = CURSE_MODELS,
-    seeds: int = 5,
-    world: WorldSetting | None = None,
-    impressions: int = 100_000,
-    slots: int = 10,
-    parameters: str = "table",
-    documents: str = "shown",
-    jobs: int = 1,
-    retry_failed: bool = False,
-) -> list[dict[str, Any]]:
-    """Return a row for every user, logging policy, model and seed that could be computed.
+@register("curse")
+@dataclass(frozen=True)
+class Curse(Study):
+    """Collect logs, fit click models, deploy their Top-Down and Max-Reward policies.
 
-    A row has the cell's settings, and the numbers of ``curse_cell`` under flat names such as
-    ``max_reward_gap``. Finished cells are files in ``folder``; the same call goes on from them.
+    A row has the settings of its cell, and the numbers of ``curse_cell`` under flat names such as
+    ``max_reward_gap``, for every user, logging policy, model and seed.
     """
-    for name, given, known in (
-        ("users", users, clickmodels.user_names()),
-        ("loggings", loggings, policies.ranker_names()),
-        ("models", models, clickmodels.names()),
-        ("parameters", [parameters], ("table", "embedding")),
-        ("documents", [documents], ("shown", "all")),
-    ):
-        for one in given:
-            checks.choice(one, known, name)
-    seeds = checks.positive_integer(seeds, "seeds")
-    setting = WorldSetting() if world is None else world
-    require_generative(models)
-    check_page(setting, slots, impressions, jobs)
-    cells = [
-        CurseCell(user, logging, model, seed, setting, impressions, slots, parameters, documents)
-        for seed in range(seeds)
-        for model in sorted(dict.fromkeys(models), key=lambda name: name != "NCM")  # longest first
-        for user in dict.fromkeys(users)
-        for logging in dict.fromkeys(loggings)
-    ]
-    description = "fitting, optimising, deploying"
-    results = run_grid(curse_cell, cells, folder, VERSION, jobs, description, retry_failed)
-    require_results(cells, results, folder, VERSION)
-    pairs = zip(cells, results, strict=True)
-    return [_row(cell, result) for cell, result in pairs if result is not None]
+
+    users: tuple[str, ...] = setting(("CoCM-mismatch",), "true users", flag="user")
+    loggings: tuple[str, ...] = setting(
+        ("epsilon-oracle",), "rankers whose stochastic variants log", flag="logging"
+    )
+    models: tuple[str, ...] = setting(FOUR_MODELS, "click models")
+    seeds: int = setting(3, "seeds; each draws a log and an initialisation")
+    world: WorldSetting = setting(WorldSetting, "")
+    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
+    slots: int = setting(10, "documents per page")
+    parameters: str = setting("table", "kind of parameters", choices=("table", "embedding"))
+    documents: str = setting(
+        "shown", "what policies may show: documents of the log, or all", choices=("shown", "all")
+    )
+    rate: bool = setting(
+        False, "draw click-through rates instead of clicks per page", look=True
+    )
+
+    def check(self) -> None:
+        """Raise where the study could not run; the world is loaded for it."""
+        check_names(
+            users=(self.users, clickmodels.user_names()),
+            loggings=(self.loggings, policies.ranker_names()),
+            models=(self.models, clickmodels.names()),
+            parameters=([self.parameters], ("table", "embedding")),
+            documents=([self.documents], ("shown", "all")),
+        )
+        checks.positive_integer(self.seeds, "seeds")
+        require_generative(self.models)
+        check_page(self.world, self.slots, self.impressions)
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the one stage: a cell for every user, logging policy, model and seed."""
+        cells = [
+            CurseCell(
+                user, logging, model, seed, self.world, self.impressions, self.slots,
+                self.parameters, self.documents,
+            )
+            for seed in range(self.seeds)
+            for model in longest_first(self.models)
+            for user in dict.fromkeys(self.users)
+            for logging in dict.fromkeys(self.loggings)
+        ]  # fmt: skip
+        yield Stage("fitting, optimising, deploying", curse_cell, cells, VERSION, CurseResult)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per cell, models in the order of the settings."""
+        (pairs,) = results.values()
+        rows = [_row(cell, result) for cell, result in pairs]
+        return sorted(rows, key=lambda row: self.models.index(row["model"]))
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return a table for every user and logging policy, and Figure 2."""
+        tables = [
+            curse_table(rows, user, logging)
+            for user in dict.fromkeys(self.users)
+            for logging in dict.fromkeys(self.loggings)
+        ]
+        return Report(
+            "The optimiser's curse", "What click models promise, and what users deliver.",
+            {"Tables": tables},
+            {"curse.png": ("Deployed and promised values", curse_picture(rows, self.rate))},
+        )  # fmt: skip
 
 
 def _values(report: evaluation.CurseReport) -> dict[str, float]:
@@ -124,7 +184,7 @@ def _values(report: evaluation.CurseReport) -> dict[str, float]:
     return {name: n.value for name, n in report.numbers().items() if name != "top_down"}
 
 
-def _row(cell: CurseCell, result: Result) -> dict[str, Any]:
+def _row(cell: CurseCell, result: Result) -> Row:
     row = {name: value for name, value in asdict(cell).items() if name != "world"}
     for name, value in result.items():
         if isinstance(value, dict):

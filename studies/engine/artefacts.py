@@ -6,15 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ... import clickmodels, data, envs, evaluation, policies
 from ...clickmodels import NotExact
 from ...clickmodels.fitting import takes_parameters
 from ...data import ClickLog
+from ..constants import TEST_POLICIES
 from ..setting import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
-from .grid import Result, cell_key
+from .grid import cell_key
+from .keeping import keep_file, save_kept
 from .plugins import import_modules
+from .shapes import Unbounded
 
 FIT_VERSION = "3"
 
@@ -43,10 +46,16 @@ class FitCell:
         return Path(self.folder) / f"{cell_key(self, FIT_VERSION)}.safetensors"
 
 
-def fit_cell(cell: FitCell) -> Result:
+class Fitted(TypedDict):
+    """The perplexity on the log's test part."""
+
+    perplexity: Unbounded
+
+
+def fit_cell(cell: FitCell) -> Fitted:
     """Fit the model and save it; return its perplexity on the log's test part."""
     model, perplexity = fit_model(cell)
-    model.save(cell.path)
+    save_kept(cell.path, model.save)
     return {"perplexity": perplexity}
 
 
@@ -75,13 +84,19 @@ def fit_parts(
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:
     """Return the model of a cell: from its file, or fitted now."""
-    if not cell.path.exists():
-        fit_cell(cell)
-    return clickmodels.ClickModel.load(cell.path)
+    load = partial(load_model, name=cell.model)
+    return keep_file(cell.path, lambda: fit_model(cell)[0], clickmodels.ClickModel.save, load)
+
+
+def load_model(path: Path, name: str) -> clickmodels.ClickModel:
+    """Return the click model of a file; an error if it is not a ``name``."""
+    model = clickmodels.ClickModel.load(path)
+    if model.name != name:
+        raise ValueError(f"{path}: holds a {model.name}, not a {name}")
+    return model
 
 
 LOG_VERSION = "1"
-TEST_POLICIES = ("oracle", "LambdaMART", "BM25", "random")
 _OUTSIDE = 1_000_000  # seeds of test logs are this far from those of training logs
 _SAMPLES = 5_000  # rankings of the logging policy
 
@@ -122,8 +137,14 @@ class Logs:
     outside: dict[str, ClickLog]
 
 
-def log_cell(cell: LogCell) -> Result:
-    """Make the logs; return the logging policy's value in clicks a page."""
+class LoggingValue(TypedDict):
+    """The logging policy's value in clicks per page."""
+
+    logging_value: float
+
+
+def log_cell(cell: LogCell) -> LoggingValue:
+    """Make the logs; return the logging policy's value in clicks per page."""
     shared_logs(cell)
     logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
     user = user_of(cell.user, cell.world)
@@ -135,27 +156,33 @@ def shared_logs(cell: LogCell) -> Logs:
     """Return the logs of a cell: from their files, or made now."""
     world, user = world_of(cell.world), user_of(cell.user, cell.world)
 
-    def whole() -> ClickLog:
+    def collect_whole() -> ClickLog:
         logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
         return envs.collect(world, user, logging, cell.impressions, cell.seed)
 
-    train, validation, test = _kept(cell, "", whole).split(SPLIT, cell.seed)
-
-    def outside(name: str) -> ClickLog:
+    def collect_outside(name: str) -> ClickLog:
         shown = world.restricted_to(train)
         ranker = ranker_of(name, cell.world, cell.slots, shown)
         return envs.collect(shown, user, ranker, cell.test_pages, cell.seed + _OUTSIDE)
 
-    others = {name: _kept(cell, f"-{name}", partial(outside, name)) for name in cell.tests}
-    return Logs(train, validation, test, others)
+    def load(path: Path, pages: int) -> ClickLog:
+        log = ClickLog.load(path)
+        log.check_world(world)
+        if len(log) != pages:
+            raise ValueError(f"{path}: has {len(log)} pages instead of {pages}")
+        return log
 
+    def keep(suffix: str, make: Callable[[], ClickLog], pages: int) -> ClickLog:
+        path = Path(cell.folder) / f"{cell_key(cell, LOG_VERSION)}{suffix}.parquet"
+        return keep_file(path, make, ClickLog.save, partial(load, pages=pages))
 
-def _kept(cell: LogCell, suffix: str, make: Callable[[], ClickLog]) -> ClickLog:
-    """Return the log of a file, made if there is none; two processes write the same contents."""
-    path = Path(cell.folder) / f"{cell_key(cell, LOG_VERSION)}{suffix}.parquet"
-    if not path.exists():
-        make().save(path)
-    return ClickLog.load(path)
+    whole = keep("", collect_whole, cell.impressions)
+    train, validation, test = whole.split(SPLIT, cell.seed)
+    outside = {
+        name: keep(f"-{name}", partial(collect_outside, name), cell.test_pages)
+        for name in cell.tests
+    }
+    return Logs(train, validation, test, outside)
 
 
 USER_VERSION = "1"
@@ -170,18 +197,26 @@ class UserCell:
     slots: int = 10
 
 
-def user_cell(cell: UserCell) -> Result:
-    """Return the best value of any ranking (``best_is`` says how sure) and a random one's.
+class UserValues(TypedDict):
+    """The best value of any ranking, how sure it is, and a random ranking's, in clicks per page.
 
-    Both in clicks a page; the best is None for a user whose expected clicks cannot be computed.
+    The best is None for a user whose expected clicks cannot be computed.
     """
+
+    random_value: float
+    best: float | None
+    best_is: str
+
+
+def user_cell(cell: UserCell) -> UserValues:
+    """Find the best and a random ranking's value."""
     world, user = world_of(cell.world), user_of(cell.user, cell.world)
     random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
-    result: Result = {"random_value": random.value, "best": None, "best_is": "unknown"}
     try:
         best = policies.max_reward(user, world, cell.slots)
     except NotExact:
-        return result
+        return {"random_value": random.value, "best": None, "best_is": "unknown"}
     assert best.found is not None
     value = evaluation.value(best, user, world).value
-    return {**result, "best": value, "best_is": "exact" if best.found.exact else "lower bound"}
+    known = "exact" if best.found.exact else "lower bound"
+    return {"random_value": random.value, "best": value, "best_is": known}

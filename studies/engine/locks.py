@@ -6,9 +6,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from .keeping import clear_way
+
 
 class Claims:
-    """Cells that this process computes: locks, which the system lets go when a process dies."""
+    """Cells that this process computes: locks in a folder, which die with their process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "claims"
@@ -16,9 +18,8 @@ class Claims:
 
     def take(self, key: str) -> bool:
         """Claim a cell; False where another process is at it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         # joblib may ask in one thread and give back in another
-        lock = FileLock(self._path(key), thread_local=False)
+        lock = FileLock(clear_way(self._path(key)), thread_local=False)
         try:
             lock.acquire(blocking=False)
         except Timeout:

@@ -55,8 +55,8 @@ def mean_of(rows: Sequence[Row], key: str) -> Interval:
     return interval(values) if values else between(np.nan, np.nan, np.nan, 0)
 
 
-def seeds_said(groups: Iterable[Collection[int]]) -> str:
-    """Say which seeds were used, such as "10 seeds (0 to 9)", or how many where groups differ."""
+def describe_seeds(groups: Iterable[Collection[int]]) -> str:
+    """Tell which seeds were used, such as "10 seeds (0 to 9)", or how many where groups differ."""
     found = {tuple(sorted(group)) for group in groups if group}
     if len(found) != 1:
         counts = [len(seeds) for seeds in found] or [0]

@@ -13,15 +13,16 @@ from ...evaluation.reporting.formats import PlainTable
 from ..engine.rows import Row, distinct, where
 from ..slates.errors import root_mean_squares
 from ..slates.slate_pictures import legend_above
-from .promise_study import ESTIMATES, OPTIMISERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")  # the first two are no agents
 ESTIMATE_LABELS = {
     "promise": "the model's promise", "ips": "IPS", "wips": "weighted IPS", "pi": "PI",
     "wpi": "weighted PI", "dr-ips": "doubly robust IPS", "dr-pi": "doubly robust PI",
 }  # fmt: skip
+ESTIMATES = tuple(ESTIMATE_LABELS)
 _MARKS = ("o", "s", "^", "D", "v", "P")
 
 

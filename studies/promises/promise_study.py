@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import agents, clickmodels, envs, evaluation, policies
 from ...common import checks
-from ...common.storage import write_whole
+from ...common.typing import Floats
 from ...data import ClickLog
-from ..engine.artefacts import FIT_VERSION, FitCell, fit_cell, fitted_model
-from ..engine.grid import Result, require_results, run_grid
-from ..setting import WorldSetting, check_page, logging_of, require_generative, user_of, world_of
+from ..constants import FOUR_MODELS, USERS
+from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..engine.grid import Result
+from ..engine.keeping import keep_file
+from ..engine.rows import Row, distinct, where
+from ..registry import register
+from ..setting import (
+    WorldSetting,
+    check_names,
+    check_page,
+    logging_of,
+    longest_first,
+    require_generative,
+    user_of,
+    world_of,
+)
+from ..study import Report, Results, Stage, Study, setting
+from .promise_pictures import OPTIMISERS, promise_picture, promise_table
 
 VERSION = "3"
-OPTIMISERS = ("Top-Down", "Max-Reward", "PolicyGradient")
-ESTIMATES = ("promise", "ips", "wips", "pi", "wpi", "dr-ips", "dr-pi")
+_ESTIMATING = "optimising and estimating"
 _FRESH = 1_000_000  # added to the seed of the log that estimates are made from
 _MARGINALS = 50_000  # pages drawn for a query's marginals where they are not exact
-PROMISE_WORLD = WorldSetting(n_queries=100, n_docs=30)
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,17 @@ class PromiseCell:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+class PromiseResult(TypedDict):
+    """What a policy earns deployed, what logging earned, and all estimates with their errors."""
+
+    deployed: float
+    logging_value: float
+    exact_marginals: bool
+    covered: float
+    estimates: dict[str, float]
+    stderr: dict[str, float | None]
+
+
 def promise_cell(cell: PromiseCell) -> Result:
     """Optimise, deploy and estimate; values in clicks a page.
 
@@ -52,7 +75,7 @@ def promise_cell(cell: PromiseCell) -> Result:
     """
     fit = cell.fit
     world, user, model = world_of(fit.world), user_of(fit.user, fit.world), fitted_model(fit)
-    policy = _optimised(cell, model)
+    policy = _optimise(cell, model)
     logging = _logging(fit.logging, fit.world, fit.slots)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
     clicks = evaluation.slate_rewards("clicks", log)
@@ -80,7 +103,7 @@ def promise_cell(cell: PromiseCell) -> Result:
     }
 
 
-def fit_and_predict(fit: FitCell) -> Result:
+def fit_and_predict(fit: FitCell) -> Fitted:
     """Fit a model, and keep what it expects of the pages that estimates are made from."""
     result = fit_cell(fit)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
@@ -88,28 +111,32 @@ def fit_and_predict(fit: FitCell) -> Result:
     return result
 
 
-def _predictions(
-    fit: FitCell, model: clickmodels.ClickModel, log: ClickLog
-) -> NDArray[np.float64]:
+def _predictions(fit: FitCell, model: clickmodels.ClickModel, log: ClickLog) -> Floats:
     """Return the clicks that the model expects of each logged page, (n,), from a file if it can.
 
     Equal pages are asked about once; they are the same for every policy found inside the model.
     """
-    path = fit.path.with_suffix(f".{VERSION}.npy")
-    if not path.exists():
+
+    def expect() -> Floats:
         pages = np.column_stack([log.query, log.ranking])
-        distinct, places = np.unique(pages, axis=0, return_inverse=True)
-        expected = model.expected_clicks(distinct[:, 0], distinct[:, 1:])[places.reshape(-1)]
-        with write_whole(path) as temporary, temporary.open("wb") as file:
-            np.save(file, expected)
-    return np.load(path)
+        unique, places = np.unique(pages, axis=0, return_inverse=True)
+        return model.expected_clicks(unique[:, 0], unique[:, 1:])[places.reshape(-1)]
+
+    def load(path: Path) -> Floats:
+        found = np.load(path)
+        if found.shape != (len(log),) or found.dtype != float or not np.isfinite(found).all():
+            raise ValueError(f"{path}: not a number for each of {len(log)} pages")
+        return np.asarray(found)
+
+    path = fit.path.with_suffix(f".{VERSION}.npy")
+    return keep_file(path, expect, lambda found, place: np.save(place, found), load)
 
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _optimised(cell: PromiseCell, model: clickmodels.ClickModel) -> policies.Policy:
+def _optimise(cell: PromiseCell, model: clickmodels.ClickModel) -> policies.Policy:
     fit, world = cell.fit, world_of(cell.fit.world)
     if cell.optimiser == "Top-Down":
         return policies.top_down(model, world, fit.slots)
@@ -134,70 +161,99 @@ def _fresh_log(
     )  # fmt: skip
 
 
-def promises(
-    folder: str | Path,
-    users: Sequence[str] = ("DBN", "CoCM", "CoCM-mismatch"),
-    models: Sequence[str] = ("PBM", "UBM", "DBN", "NCM"),
-    optimisers: Sequence[str] = OPTIMISERS,
-    loggings: Sequence[str] = ("epsilon-oracle",),
-    seeds: int = 3,
-    world: WorldSetting = PROMISE_WORLD,
-    pages: int = 50_000,
-    impressions: int = 100_000,
-    slots: int = 10,
-    jobs: int = 1,
-    retry_failed: bool = False,
-) -> tuple[list[dict[str, Any]], int]:
-    """Return a row for every policy and estimate, and how many cells failed.
+@register("promises")
+@dataclass(frozen=True)
+class Promises(Study):
+    """Estimate policies that were optimised inside click models, and deploy them.
 
-    A row has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``, ``estimator``,
-    ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed value;
-    ``covered`` is the share of queries for which logging shows in every slot what the policy
-    does, not too rarely to be told (``PseudoinverseWeights.covered``). Models
-    are fitted once and kept in ``folder``, as is every finished cell; the same call goes on from
-    them.
+    A row per policy and estimate has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``,
+    ``estimator``, ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed
+    value; ``covered`` is the share of queries for which logging shows in every slot what the policy
+    does, not too rarely to be told (``PseudoinverseWeights.covered``).
     """
-    for argument, given, known in (
-        ("users", users, clickmodels.user_names()),
-        ("models", models, clickmodels.names()),
-        ("optimisers", optimisers, (*OPTIMISERS[:2], *agents.names())),
-        ("loggings", loggings, policies.ranker_names()),
-    ):
-        for one in given:
-            checks.choice(one, known, argument)
-    seeds = checks.positive_integer(seeds, "seeds")
-    checks.positive_integer(pages, "pages")
-    require_generative(models)
-    check_page(world, slots, impressions, jobs)
-    folder = Path(folder)
-    fits = [
-        FitCell(user, logging, model, seed, str(folder / "models"), world, impressions, slots)
-        for seed in range(seeds)
-        for model in sorted(dict.fromkeys(models), key=lambda name: name != "NCM")  # longest first
-        for logging in dict.fromkeys(loggings)
-        for user in dict.fromkeys(users)
-    ]
-    place, version = folder / "fits", f"{FIT_VERSION}.{VERSION}"
-    run_grid(fit_and_predict, fits, place, version, jobs, "fitting models", retry_failed)
-    settings = {
-        name: {} if name in OPTIMISERS[:2] else asdict(agents.agent_class(name).Settings())
-        for name in optimisers
-    }
-    cells = [
-        PromiseCell(name, fit, pages, given) for fit in fits for name, given in settings.items()
-    ]
-    place = folder / "cells"
-    results = run_grid(
-        promise_cell, cells, place, VERSION, jobs, "optimising and estimating", retry_failed
+
+    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
+    models: tuple[str, ...] = setting(FOUR_MODELS, "click models")
+    optimisers: tuple[str, ...] = setting(OPTIMISERS, "Top-Down, Max-Reward or agents")
+    loggings: tuple[str, ...] = setting(
+        ("epsilon-oracle",), "rankers whose stochastic variants log", flag="logging"
     )
-    require_results(cells, results, place, VERSION)
-    rows = [
-        {"user": cell.fit.user, "logging": cell.fit.logging, "model": cell.fit.model,
-         "optimiser": cell.optimiser, "seed": cell.fit.seed, "estimator": name,
-         "estimate": value, "stderr": result["stderr"][name], "truth": result["deployed"],
-         "logging_value": result["logging_value"], "exact_marginals": result["exact_marginals"],
-         "covered": result["covered"]}
-        for cell, result in zip(cells, results, strict=True) if result is not None
-        for name, value in result["estimates"].items()
-    ]  # fmt: skip
-    return rows, sum(result is None for result in results)
+    seeds: int = setting(3, "seeds; each draws a log and an initialisation")
+    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), "", whole_file=True)
+    pages: int = setting(50_000, "budget of agents in result pages")
+    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
+    slots: int = setting(10, "documents per page")
+
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick" and "paper"."""
+        quick = cls(
+            ("DBN", "CoCM-mismatch"), ("PBM", "DBN"), seeds=1, pages=5_000, impressions=20_000,
+            world=WorldSetting(n_queries=20, n_docs=30),
+        )  # fmt: skip
+        return {"quick": quick, "paper": cls()}
+
+    def check(self) -> None:
+        """Raise where the study could not run; the world is loaded for it."""
+        check_names(
+            users=(self.users, clickmodels.user_names()),
+            models=(self.models, clickmodels.names()),
+            optimisers=(self.optimisers, (*OPTIMISERS[:2], *agents.names())),
+            loggings=(self.loggings, policies.ranker_names()),
+        )
+        checks.positive_integer(self.seeds, "seeds")
+        checks.positive_integer(self.pages, "pages")
+        require_generative(self.models)
+        check_page(self.world, self.slots, self.impressions)
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the fits, then the policies."""
+        fits = [
+            FitCell(
+                user, logging, model, seed, str(folder / "models"), self.world, self.impressions,
+                self.slots,
+            )
+            for seed in range(self.seeds)
+            for model in longest_first(self.models)
+            for logging in dict.fromkeys(self.loggings)
+            for user in dict.fromkeys(self.users)
+        ]  # fmt: skip
+        yield Stage(
+            "fitting models", fit_and_predict, fits, f"{FIT_VERSION}.{VERSION}", Fitted, "fits",
+            required=False,
+        )  # fmt: skip
+        settings = {
+            name: {} if name in OPTIMISERS[:2] else asdict(agents.agent_class(name).Settings())
+            for name in self.optimisers
+        }
+        cells = [
+            PromiseCell(name, fit, self.pages, given)
+            for fit in fits
+            for name, given in settings.items()
+        ]
+        yield Stage(_ESTIMATING, promise_cell, cells, VERSION, PromiseResult)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per policy and estimate."""
+        return [
+            {"user": cell.fit.user, "logging": cell.fit.logging, "model": cell.fit.model,
+             "optimiser": cell.optimiser, "seed": cell.fit.seed, "estimator": name,
+             "estimate": value, "stderr": result["stderr"][name], "truth": result["deployed"],
+             "logging_value": result["logging_value"],
+             "exact_marginals": result["exact_marginals"], "covered": result["covered"]}
+            for cell, result in results[_ESTIMATING]
+            for name, value in result["estimates"].items()
+        ]  # fmt: skip
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return a table and a picture for every logging policy."""
+        parts = {logging: where(rows, logging=logging) for logging in distinct(rows, "logging")}
+        return Report(
+            "Promises of click models, estimates and deployment",
+            "Estimates of the values of policies that were optimised inside click models.",
+            {"Tables": [promise_table(part, logging) for logging, part in parts.items()]},
+            {
+                f"promises-{logging}.png": (f"Log by {logging}", promise_picture(part))
+                for logging, part in parts.items()
+            },
+        )

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constants import LOGGINGS, TEST_POLICIES, USERS
 from ..engine.rows import Row, distinct
 
-USERS = ("DBN", "CoCM", "CoCM-mismatch")
-LOGGINGS = ("epsilon-oracle", "LambdaMART", "BM25")
-TEST_POLICIES = ("oracle", "LambdaMART", "BM25", "random")
 _OWN_KIND = {"epsilon-oracle": "oracle"}  # the others test by the ranker that they log by
 
 

@@ -22,13 +22,9 @@ from ...evaluation.reporting.page import (
     tables_section,
     write_text,
 )
+from ..constants import GRADED_DEPTHS, NAIVE, PERPLEXITY_RANKS, REFERENCE
 from ..engine.artefacts import fit_parts
 from ..engine.workers import run
-
-PERPLEXITY_RANKS = (1, 2, 5, 10)
-GRADED_DEPTHS = (1, 3, 5, 10)
-REFERENCE = "ARM-NC"
-NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
 
 
 def click_models(names: Iterable[str]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..claims import Claim, Finding, correlated_above, every_above, some_below, spearman
 from ..engine.rows import Row
-from .claims import Claim, Finding, correlated_above, every_above, some_below, spearman
 from .conditions import Condition, complete, in_distribution
 from .prediction_claims import COMPLEXITY, MISMATCHED
 

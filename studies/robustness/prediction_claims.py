@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curse.curse_study import CURSE_MODELS
+from ..claims import Claim, Finding, correlated_above, every_above, spearman
+from ..constants import CLICK_MODELS, LOGGINGS, NAIVE, REFERENCE
 from ..engine.rows import Row, distinct
-from .claims import Claim, Finding, correlated_above, every_above, spearman
-from .conditions import LOGGINGS, Condition, complete, in_distribution, out_of_distribution
-from .judging import NAIVE, REFERENCE
+from .conditions import Condition, complete, in_distribution, out_of_distribution
 from .relative import relative, rise
 
 NEAR_OPTIMAL = LOGGINGS[0]
@@ -37,7 +36,7 @@ def naive_at_ndcg(rows: Sequence[Row]) -> Claim:
     Best in that seed, log by log: luck favours the side with more models, a little.
     """
     naive = [name for name in distinct(rows, "model") if name in NAIVE]
-    values = _seeds(rows, in_distribution(rows), [*naive, *CURSE_MODELS], NDCG)
+    values = _seeds(rows, in_distribution(rows), [*naive, *CLICK_MODELS], NDCG)
     differences: BySeed = {}
     if naive and values is not None:
         best, rival = (part.max(axis=2) for part in np.split(values, [len(naive)], axis=2))
@@ -55,7 +54,7 @@ def collapse(rows: Sequence[Row]) -> Claim:
     inside = [one for one in in_distribution(rows) if one.logging == NEAR_OPTIMAL]
     strong = [one for one in out_of_distribution(rows) if _strong(one)]
     for name in ("dCTR", REFERENCE):
-        models = [name, *CURSE_MODELS]
+        models = [name, *CLICK_MODELS]
         quality = _seeds(rows, inside, models, NDCG)
         high: BySeed = {}
         if quality is not None:
@@ -84,8 +83,8 @@ def nothing_predicts(rows: Sequence[Row]) -> Claim:
         test = f"rank correlation of {name} with ood PPL < {PREDICTS}"
         correlations: dict[str, list[float]] = {}
         for one in out_of_distribution(rows):
-            seen = _seeds(rows, [one], CURSE_MODELS, field)
-            wanted = _seeds(rows, [one], CURSE_MODELS)
+            seen = _seeds(rows, [one], CLICK_MODELS, field)
+            wanted = _seeds(rows, [one], CLICK_MODELS)
             if seen is not None and wanted is not None:
                 found = spearman(sign * seen.mean(axis=(0, 1)), wanted.mean(axis=(0, 1)))
                 correlations.setdefault(_log(one), []).append(found)
@@ -98,11 +97,11 @@ def nothing_predicts(rows: Sequence[Row]) -> Claim:
 
 def dbn_matched_and_mismatched(rows: Sequence[Row]) -> Claim:
     """Compare DBN with the others on its own user, and on users that are none."""
-    own = CURSE_MODELS.index("DBN")
+    own = CLICK_MODELS.index("DBN")
     outside = out_of_distribution(rows)
     findings = []
     for name, axes in (("in", in_distribution(rows)), ("out of", outside)):
-        perplexity = _relative(rows, [one for one in axes if one.user == "DBN"], CURSE_MODELS)
+        perplexity = _relative(rows, [one for one in axes if one.user == "DBN"], CLICK_MODELS)
         lead: BySeed = {}
         if perplexity is not None:
             others = np.delete(perplexity, own, axis=2)
@@ -114,7 +113,7 @@ def dbn_matched_and_mismatched(rows: Sequence[Row]) -> Claim:
     test = "rise of DBN's nPPL from in to out of distribution > 0, CoCM users"
     findings.append(every_above(test, {} if risen is None else {"": risen[..., own].mean(axis=1)}))
     near = [one for one in mismatched if one.logging == NEAR_OPTIMAL]
-    perplexity = _relative(rows, near, CURSE_MODELS)
+    perplexity = _relative(rows, near, CLICK_MODELS)
     lag: BySeed = {}
     if perplexity is not None:
         others = np.delete(perplexity, own, axis=2).mean(axis=2)
@@ -135,12 +134,12 @@ def robust_three(rows: Sequence[Row]) -> Claim:
     if risen is None:
         finding = every_above(test, {})
     else:
-        by_model = dict(zip(CURSE_MODELS, risen.mean(axis=1).T, strict=True))
+        by_model = dict(zip(CLICK_MODELS, risen.mean(axis=1).T, strict=True))
         brittle, robust = (
             np.mean([by_model[name] for name in names], axis=0) for names in (BRITTLE, ROBUST)
         )
-        said = ", ".join(f"{name} {values.mean():+.3f}" for name, values in by_model.items())
-        finding = every_above(test, {"": brittle - robust}).with_note(f"rises: {said}")
+        rises = ", ".join(f"{name} {values.mean():+.3f}" for name, values in by_model.items())
+        finding = every_above(test, {"": brittle - robust}).with_note(f"rises: {rises}")
     return Claim(
         "PBM, UBM and CACM⊖ are more robust than ARM, DBN and NCM under a near-optimal logging "
         "policy", "section 6.2", (finding,),
@@ -153,7 +152,7 @@ def simple_predicts_robustly(rows: Sequence[Row]) -> Finding:
     for one in out_of_distribution(rows):
         risen = _rise(rows, [one])
         if risen is not None:
-            means = dict(zip(CURSE_MODELS, risen.mean(axis=(0, 1)), strict=True))
+            means = dict(zip(CLICK_MODELS, risen.mean(axis=(0, 1)), strict=True))
             found = spearman(range(len(COMPLEXITY)), [means[name] for name in COMPLEXITY])
             correlations.setdefault(_log(one), []).append(found)
     order = " < ".join(COMPLEXITY)
@@ -187,5 +186,5 @@ def _relative(
 
 def _rise(rows: Sequence[Row], conditions: Sequence[Condition]) -> NDArray[np.float64] | None:
     """Return the rise of the six models' equation 16, as above; None without any."""
-    values = rise(rows, conditions, CURSE_MODELS)[1]
+    values = rise(rows, conditions, CLICK_MODELS)[1]
     return values if values.size else None

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import dataclasses
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ... import clickmodels, policies
 from ...common import checks
+from ..constants import (
+    CLICK_MODELS,
+    GRADED_DEPTHS,
+    LOGGINGS,
+    NAIVE,
+    ORACLE,
+    REFERENCE,
+    SHIFT_MODELS,
+    TEST_POLICIES,
+    USERS,
+)
 from ..engine.artefacts import (
     LOG_VERSION,
-    TEST_POLICIES,
     USER_VERSION,
     LogCell,
+    LoggingValue,
     UserCell,
+    UserValues,
     log_cell,
     user_cell,
 )
-from ..engine.grid import Result, require_results, run_grid
+from ..engine.grid import Result
 from ..engine.plugins import candidate_name, candidate_source
-from ..setting import WorldSetting, check_page, scores_of
+from ..engine.rows import Row, load_rows
+from ..registry import register
+from ..setting import WorldSetting, check_names, check_page, longest_first, scores_of
+from ..study import Report, Results, Stage, Study, setting
 from .protocol_cells import (
-    NDCG_DEPTHS,
-    ORACLE,
+    JUDGEMENT,
     POLICY_FIELDS,
+    POLICY_VALUES,
     POLICY_VERSION,
     VERSION,
     PolicyCell,
@@ -33,49 +50,97 @@ from .protocol_cells import (
     policy_cell,
     protocol_cell,
 )
+from .protocol_report import make_report
+from .protocol_tables import is_shifted, shift_table
 
-Row = dict[str, Any]
 ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
+RESULTS = Path(__file__).parent / "results"  # come with the package
+SHIFT = "strong-shift"
+_USERS, _LOGS, _MODELS, _POLICIES = "users", "logs", "fitting and judging", "policies"
 
 
+@register("protocol")
 @dataclass(frozen=True)
-class Protocol:
-    """What a run of the protocol does: everything that its results depend on.
+class Protocol(Study):
+    """Fit click models to logs of every kind, judge them in and out of distribution.
 
-    ``candidates`` are click models from outside the package, ``module:Class``. The other
-    parameters are those of ``LogCell`` and ``ProtocolCell``. ``optimise`` is whether the models'
-    policies are made and deployed, which can be added later: everything else is kept.
+    A row per user, logging policy, model and seed has the settings, the numbers of
+    ``protocol_cell``, and in clicks per page the values of the logging policy, of random and of the
+    best rankings; None where a model cannot do something.
+
+    ``optimise`` can be added later: everything else is kept. The parameters that have no option
+    are those of ``LogCell``; ``join`` takes the results of other models from those that come with
+    the package.
     """
 
-    users: tuple[str, ...]
-    loggings: tuple[str, ...]
-    models: tuple[str, ...]
-    seeds: int
-    world: WorldSetting = field(default_factory=WorldSetting)
-    impressions: int = 100_000
-    slots: int = 10
-    parameters: str = "table"
-    test_pages: int = 10_000
-    temperature: float | None = None
-    tests: tuple[str, ...] = TEST_POLICIES
-    optimise: bool = True
-    candidates: tuple[str, ...] = ()
+    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
+    loggings: tuple[str, ...] = setting(
+        LOGGINGS, "rankers whose stochastic variants log", flag="logging"
+    )
+    models: tuple[str, ...] = setting(
+        (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE), "click models; oracle: the user itself"
+    )
+    seeds: int = setting(2, "seeds; each draws logs and an initialisation; fewer are a prefix")
+    world: WorldSetting = setting(WorldSetting, "", whole_file=True)
+    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
+    slots: int = setting(10, "documents per page")
+    parameters: str = setting("table", "kind of parameters", choices=("table", "embedding"))
+    test_pages: int = setting(10_000, "pages of each test policy")
+    temperature: float | None = setting(None, "of the logging policies", flag="")
+    tests: tuple[str, ...] = setting(TEST_POLICIES, "rankers that test", flag="")
+    optimise: bool = setting(
+        True, "what the models' policies are worth, where the preset asks; can be added later",
+        flag="policies",
+    )  # fmt: skip
+    candidates: tuple[str, ...] = setting(
+        (), "click models of your own as module:Class, of the working directory too; without "
+        "--models, they join the results that come with the package", flag="candidate",
+    )  # fmt: skip
+    shift: bool = setting(
+        False, "tables 3 and 4 too: the strong shift of section 6.1, where its users are asked for"
+    )
+    join: bool = setting(False, "take other models' results from the package", flag="")
 
-    def check(self, jobs: int = 1) -> None:
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick", "paper" and the strong shift."""
+        return {
+            "quick": cls(
+                world=WorldSetting(n_queries=100, n_docs=20), impressions=10_000,
+                test_pages=2_000, shift=True,
+            ),
+            "paper": cls(
+                seeds=10, world=WorldSetting(n_queries=1000, n_docs=0), parameters="embedding",
+                shift=True,
+            ),
+            SHIFT: cls(
+                ("DBN", "CoCM"), ("oracle",), (*SHIFT_MODELS, ORACLE), 10,
+                WorldSetting(n_queries=1000, n_docs=10), temperature=0.5, tests=("reversed",),
+                optimise=False,
+            ),
+        }  # fmt: skip
+
+    @classmethod
+    def from_options(cls, preset: str, given: dict[str, Any]) -> tuple[str, Self]:
+        """Return the study of the options; candidates alone join the paper's results."""
+        if given.get("candidates"):
+            preset = preset or "paper"
+            given = {**given, "join": not given.get("models")}
+        return super().from_options(preset, given)
+
+    def check(self) -> None:
         """Raise where the protocol could not run; the world is loaded for it."""
         checks.positive_integer(self.seeds, "seeds")
         checks.positive_integer(self.test_pages, "test_pages")
         names = tuple(candidate_name(one) for one in self.candidates)
-        for what, given, known in (
-            ("users", self.users, clickmodels.user_names()),
-            ("loggings", self.loggings, policies.ranker_names()),
-            ("tests", self.tests, policies.ranker_names()),
-            ("models", (*self.models, *names), (*clickmodels.names(), ORACLE)),
-            ("parameters", (self.parameters,), ("table", "embedding")),
-        ):
-            for one in given:
-                checks.choice(one, known, what)
-        check_page(self.world, self.slots, self.impressions, jobs)
+        check_names(
+            users=(self.users, clickmodels.user_names()),
+            loggings=(self.loggings, policies.ranker_names()),
+            tests=(self.tests, policies.ranker_names()),
+            models=((*self.models, *names), (*clickmodels.names(), ORACLE)),
+            parameters=([self.parameters], ("table", "embedding")),
+        )
+        check_page(self.world, self.slots, self.impressions)
         for ranker in {*self.loggings, *self.tests} - {"random", "LambdaMART"}:
             scores_of(ranker, self.world)  # some need features that a world may not have
 
@@ -87,10 +152,41 @@ class Protocol:
             known[candidate_name(candidate)] = candidate_source(candidate), (candidate,)
         return known
 
-    def said(self) -> Row:
-        """Return the settings for people."""
-        lists = ("users", "loggings", "models", "candidates", "seeds", "tests", "optimise")
-        return {name: getattr(self, name) for name in lists} | shared_settings(self)
+    @cached_property
+    def parts(self) -> dict[str, tuple[Protocol, list[Row]]]:
+        """The grid and the strong shift: what is to be computed of each, and the known rows."""
+        grid, known = self._join_results()
+        parts = {"": (grid, known)}
+        shift = grid.strong_shift() if self.shift and self.tests != ("reversed",) else None
+        if shift is not None:
+            parts["strong shift: "] = shift._join_results()
+        return parts
+
+    def _join_results(self) -> tuple[Protocol, list[Row]]:
+        """Return what is left to compute, and the rows that come with the package."""
+        known = shipped_rows(self) if self.join else []
+        if not known:
+            return self, []
+        print(f"{len(known)} results of other models come with the package", file=sys.stderr)
+        seeds = max(row["seed"] for row in known) + 1
+        return dataclasses.replace(self, models=(), seeds=seeds), known
+
+    def strong_shift(self) -> Protocol | None:
+        """Return the strong shift in the sizes of this study, for those of its models it compares.
+
+        Fitted as the preset "strong-shift" does, with tables. None where the study has none of
+        the users of section 6.1.
+        """
+        preset = self.presets()[SHIFT]
+        users = tuple(user for user in self.users if user in preset.users)
+        if not users:
+            return None
+        return dataclasses.replace(
+            self, users=users, loggings=preset.loggings, temperature=preset.temperature,
+            models=tuple(name for name in preset.models if name in (*self.models, ORACLE)),
+            world=dataclasses.replace(self.world, n_docs=preset.world.n_docs), tests=preset.tests,
+            parameters=preset.parameters, optimise=False, shift=False,
+        )  # fmt: skip
 
     def log_cells(self, folder: str) -> list[LogCell]:
         """Return the logs, seeds outermost, so that more seeds only add some."""
@@ -109,60 +205,71 @@ class Protocol:
 
         The fitted models are kept in ``folder``.
         """
-        models = sorted(self.sources.items(), key=lambda item: item[0] != "NCM")
         return [
-            ProtocolCell(model, log, folder, self.parameters, source, modules)
+            ProtocolCell(model, log, folder, self.parameters, *self.sources[model])
             for seed in range(self.seeds)
-            for model, (source, modules) in models
+            for model in longest_first(list(self.sources))
             for log in logs
             if log.seed == seed
         ]
 
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give users, logs, models and policies, of the grid and of the strong shift."""
+        for part, (study, _) in self.parts.items():
+            logs = study.log_cells(str(folder / "logs"))
+            cells = study.cells(logs, str(folder / "models"))
+            if study.optimise:
+                users = [
+                    UserCell(user, study.world, study.slots) for user in dict.fromkeys(study.users)
+                ]
+                yield Stage(part + _USERS, user_cell, users, USER_VERSION, UserValues)
+            yield Stage(
+                part + _LOGS, log_cell, logs, LOG_VERSION, LoggingValue, required=False
+            )
+            yield Stage(part + _MODELS, protocol_cell, cells, VERSION, JUDGEMENT)
+            if study.optimise:
+                judged = [PolicyCell(cell) for cell, _ in results[part + _MODELS]]
+                yield Stage(part + _POLICIES, policy_cell, judged, POLICY_VERSION, POLICY_VALUES)
 
-def protocol(
-    folder: str | Path,
-    study: Protocol,
-    jobs: int = 1,
-    retry_failed: bool = False,
-    scheduler: str = "",
-) -> list[Row]:
-    """Return a row for every user, logging policy, model and seed that could be computed.
+    def rows(self, results: Results) -> list[Row]:
+        """Return the rows that come with the package and those that were computed."""
+        rows: list[Row] = []
+        for part, (study, known) in self.parts.items():
+            found = {
+                cell: result
+                for name in (_USERS, _LOGS, _MODELS, _POLICIES)
+                for cell, result in results.get(part + name, [])
+            }
+            rows += known
+            for cell, _ in results[part + _MODELS]:
+                policy = PolicyCell(cell)
+                if policy in found or not study.optimise:
+                    user = UserCell(cell.log.user, cell.log.world, cell.log.slots)
+                    every = (found.get(one) for one in (cell, user, cell.log, policy))
+                    rows.append(_row(study, cell, *every))
+        return rows
 
-    A row has the settings, the numbers of ``protocol_cell``, and in clicks a page the values of
-    the logging policy, of random and of the best rankings; None where a model cannot do something.
-    Logs, fitted models and finished cells are files in ``folder``; the same call goes on from them.
-    """
-    study.check(jobs)
-    folder = Path(folder)
-    users = [UserCell(user, study.world, study.slots) for user in dict.fromkeys(study.users)]
-    logs = study.log_cells(str(folder / "logs"))
-    cells = study.cells(logs, str(folder / "models"))
-    known: dict[Any, Result | None] = {}
+    def files(self, rows: list[Row]) -> dict[str, list[Row]]:
+        """Return the rows of the grid, and those of a strong shift beside it."""
+        if len(self.parts) == 1:
+            return {"rows.parquet": rows}
+        return {
+            "rows.parquet": [row for row in rows if not is_shifted(row)],
+            f"{SHIFT}.parquet": [row for row in rows if is_shifted(row)],
+        }
 
-    def compute(function: Any, todo: Sequence[Any], version: str, description: str) -> None:
-        found = run_grid(
-            function, todo, folder / "cells", version, jobs, description, retry_failed, scheduler
-        )
-        known.update(zip(todo, found, strict=True))
+    def report(self, rows: list[Row]) -> Report:
+        """Return the page; tables 3 and 4 are printed where they are all."""
+        report = make_report(rows)
+        report.printed = []
+        if all(is_shifted(row) for row in rows):
+            report.printed = [shift_table(rows, user) for user in self.users]
+        return report
 
-    if study.optimise:
-        compute(user_cell, users, USER_VERSION, "users")
-    compute(log_cell, logs, LOG_VERSION, "logs")
-    compute(protocol_cell, cells, VERSION, "fitting and judging")
-    require_results(cells, [known[cell] for cell in cells], folder / "cells", VERSION)
-    cells = [cell for cell in cells if known[cell] is not None]
-    if study.optimise:
-        optimised = [PolicyCell(cell) for cell in cells]
-        compute(policy_cell, optimised, POLICY_VERSION, "policies")
-        results = [known[cell] for cell in optimised]
-        require_results(optimised, results, folder / "cells", POLICY_VERSION)
-        cells = [cell for cell in cells if known[PolicyCell(cell)] is not None]
-    parts = [(cell, _user(cell), cell.log, PolicyCell(cell)) for cell in cells]
-    return [_row(study, every[0], *map(known.get, every)) for every in parts]
-
-
-def _user(cell: ProtocolCell) -> UserCell:
-    return UserCell(cell.log.user, cell.log.world, cell.log.slots)
+    def describe(self) -> Row:
+        """Return the settings for people."""
+        lists = ("users", "loggings", "models", "candidates", "seeds", "tests", "optimise")
+        return {name: getattr(self, name) for name in lists} | shared_settings(self)
 
 
 def shared_settings(study: Protocol) -> Row:
@@ -182,7 +289,7 @@ def _row(study: Protocol, cell: ProtocolCell, *results: Result | None) -> Row:
     row = {"user": log.user, "logging": log.logging, "model": cell.model, "seed": log.seed}
     names = [
         "perplexity", *(f"perplexity_{name}" for name in log.tests),
-        *(f"ndcg_{depth}" for depth in NDCG_DEPTHS), *POLICY_FIELDS,
+        *(f"ndcg_{depth}" for depth in GRADED_DEPTHS), *POLICY_FIELDS,
         "logging_value", "random_value", "best", "best_is", "fit_seconds", "evaluation_seconds",
     ]  # fmt: skip
     known = {name: value for result in results if result for name, value in result.items()}
@@ -192,3 +299,23 @@ def _row(study: Protocol, cell: ProtocolCell, *results: Result | None) -> Row:
         | {"source": cell.source, "version": ROW_VERSION}
         | {name: known.get(name) for name in names}
     )
+
+
+def shipped_rows(study: Protocol | None = None, folder: Path = RESULTS) -> list[Row]:
+    """Return the rows that come with the package; with ``study``, those of its own settings.
+
+    Of a study they are its users, logging policies and seeds, all models, computed as this version
+    computes them; none where there are no such results.
+    """
+    rows = [row for path in sorted(folder.glob("*.parquet")) for row in load_rows(path)]
+    if study is None:
+        return rows
+    wanted = {**shared_settings(study), "version": ROW_VERSION}
+    return [
+        row
+        for row in rows
+        if all(row.get(name) == value for name, value in wanted.items())
+        and row["user"] in study.users
+        and row["logging"] in study.loggings
+        and row["seed"] < study.seeds
+    ]

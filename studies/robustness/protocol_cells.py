@@ -5,20 +5,23 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NotRequired
 
 from ... import evaluation, policies
 from ...clickmodels import ClickModel, NotCapable
 from ...data import World
-from ..engine.artefacts import LOG_VERSION, LogCell, Logs, fit_parts, shared_logs
+from ..constants import GRADED_DEPTHS, ORACLE
+from ..engine.artefacts import LOG_VERSION, LogCell, Logs, fit_parts, load_model, shared_logs
 from ..engine.grid import Result, cell_key
+from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
+from ..engine.shapes import Unbounded
 from ..setting import shown_in, user_of, world_of
 
 MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
 VERSION = f"{MODEL_VERSION}, evaluation 1"
-ORACLE = "oracle"  # instead of a click model: the user itself, the bound of all of them
-NDCG_DEPTHS = (1, 3, 5, 10)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,15 @@ class ProtocolCell:
     parameters: str = "table"
     source: str = ""
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+
+
+JUDGEMENT = {
+    "fit_seconds": float | None,
+    "evaluation_seconds": float,
+    "perplexity": NotRequired[Unbounded],
+    **{f"perplexity_{name}": NotRequired[Unbounded] for name in policies.ranker_names()},
+    **{f"ndcg_{depth}": NotRequired[Unbounded] for depth in GRADED_DEPTHS},
+}
 
 
 def protocol_cell(cell: ProtocolCell) -> Result:
@@ -68,15 +80,16 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
     if cell.model == ORACLE:
         return user_of(cell.log.user, cell.log.world), 0.0
     path = Path(cell.folder) / f"{cell_key(cell, MODEL_VERSION)}.safetensors"
-    if path.exists():
-        return ClickModel.load(path), None
+    kept = read_kept(path, partial(load_model, name=cell.model))
+    if kept is not None:
+        return kept, None
     start = time.perf_counter()
     model = fit_parts(
         cell.model, logs.train, logs.validation, world, cell.log.seed, cell.parameters
     )
     seconds = round(time.perf_counter() - start, 3)
     with suppress(NotCapable):
-        model.save(path)
+        save_kept(path, model.save)
     return model, seconds
 
 
@@ -95,7 +108,7 @@ def _grades(model: ClickModel, shown: World, seed: int) -> dict[str, float]:
         return {}
     scores = model.relevance()
     return {
-        f"ndcg_{depth}": evaluation.ndcg(scores, shown, depth, seed) for depth in NDCG_DEPTHS
+        f"ndcg_{depth}": evaluation.ndcg(scores, shown, depth, seed) for depth in GRADED_DEPTHS
     }
 
 
@@ -109,6 +122,11 @@ class PolicyCell:
     """The Top-Down and Max-Reward policies of the model of ``judged``."""
 
     judged: ProtocolCell
+
+
+POLICY_VALUES = {
+    **dict.fromkeys(POLICY_FIELDS[:-1], NotRequired[float]), POLICY_FIELDS[-1]: float,
+}  # fmt: skip
 
 
 def policy_cell(cell: PolicyCell) -> Result:

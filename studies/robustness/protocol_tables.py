@@ -6,15 +6,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...evaluation import Metric, ResultTable
-from ..curse.curse_pictures import POLICIES, curse_picture, lines_said
+from ..constants import (
+    GRADED_DEPTHS,
+    LOGGINGS,
+    ORACLE,
+    REFERENCE,
+    SHIFT_MODELS,
+    TEST_POLICIES,
+    USERS,
+)
+from ..curse.curse_pictures import POLICIES, curse_picture, describe_lines
 from ..engine.rows import Row, by_seed, distinct, where
-from .conditions import LOGGINGS, TEST_POLICIES, USERS
-from .judging import GRADED_DEPTHS, REFERENCE, click_models
-from .relative import ORACLE, compared_models
+from .judging import click_models
+from .relative import compared_models
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+TABLES = {"DBN": "Table 3", "CoCM": "Table 4"}
+_SHIFT_TEST = "perplexity_reversed"
+_SHIFT_FIELDS = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": _SHIFT_TEST}
 LINES = {"best": "best", "logging policy": "logging_value", "random": "random_value"}
 
 
@@ -43,7 +54,7 @@ def prediction_table(rows: Sequence[Row], user: str, logging: str) -> ResultTabl
             )
         )
     table = ResultTable(metrics, f"{user} user, log by {logging}: click prediction and relevance")
-    return filled(table, chosen, fields)
+    return fill_table(table, chosen, fields)
 
 
 def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
@@ -66,12 +77,12 @@ def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         metrics.append(Metric(f"{label}, promised", False, exclude=names, arrow=False))
     title = f"{user} user, log by {logging}: click-through rates"
     if chosen:
-        title += f"; {lines_said(chosen, LINES, 1.0 / chosen[0]['slots'])}"
+        title += f"; {describe_lines(chosen, LINES, 1.0 / chosen[0]['slots'])}"
     rates = [
         row | {key: row[key] / row["slots"] for key in fields.values() if row[key] is not None}
         for row in chosen
     ]
-    return filled(ResultTable(metrics, title), rates, fields)
+    return fill_table(ResultTable(metrics, title), rates, fields)
 
 
 def protocol_tables(rows: Sequence[Row]) -> dict[str, list[ResultTable]]:
@@ -100,8 +111,8 @@ def figure_2(rows: Sequence[Row]) -> Figure:
     return curse_picture(ordered, rate=True, lines=LINES)
 
 
-def filled(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
-    """Add every model's values of the fields (by metric), one a seed, and return the table."""
+def fill_table(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
+    """Add every model's values of the fields (by metric), one per seed, and return the table."""
     for model in distinct(rows, "model"):
         table.add(model, {})
         for name, field in fields.items():
@@ -109,3 +120,34 @@ def filled(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> R
             if values:
                 table.add(model, {name: list(values.values())}, list(values))
     return table
+
+
+def is_shifted(row: Row) -> bool:
+    """Return whether a row is one of the strong shift."""
+    return _SHIFT_TEST in row
+
+
+def shift_table(rows: Sequence[Row], user: str) -> ResultTable:
+    """Return a user's table from rows of the protocol's preset "strong-shift".
+
+    ARM-NC reads the click that it predicts, so its perplexity is not compared; as in the paper it
+    stands in brackets in distribution only.
+    """
+    oracle = f"{user} oracle"
+    chosen = [
+        row | {"model": oracle} if row["model"] == ORACLE else row
+        for row in where(rows, user=user)
+    ]
+    names = distinct(chosen, "model", (oracle, *SHIFT_MODELS))
+    reference = REFERENCE if REFERENCE in names else None
+    metrics = [
+        Metric("ind PPL", True, exclude=(oracle,), brackets=(REFERENCE,)),
+        Metric(
+            "nDCG@3", False, reference=reference, daggers=click_models(names), exclude=(oracle,)
+        ),
+        Metric("ood PPL", True, exclude=(oracle, REFERENCE)),
+    ]
+    number = f"{TABLES[user]}: " if user in TABLES else ""
+    table = ResultTable(metrics, f"{number}strong policy shift, {user} user")
+    ordered = [row for name in names for row in where(chosen, model=name)]
+    return fill_table(table, ordered, _SHIFT_FIELDS)

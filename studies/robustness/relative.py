@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation import Metric, ResultTable, normalised_perplexity
-from ..curse.curse_study import CURSE_MODELS
+from ..constants import CLICK_MODELS, LOGGINGS, NAIVE, ORACLE, REFERENCE, USERS
 from ..engine.rows import Row, distinct
-from .conditions import LOGGINGS, USERS, Condition, complete, in_distribution, out_of_distribution
-from .judging import NAIVE, REFERENCE
+from .conditions import Condition, complete, in_distribution, out_of_distribution
 
-ORACLE = "oracle"  # the model of the rows in which the user predicts itself
 RISE = "ood − ind"
 NOT_COMPARED = (ORACLE, REFERENCE, *NAIVE)
 
@@ -23,8 +21,9 @@ def compared_models(rows: Sequence[Row]) -> list[str]:
 
     The paper's six come first, in its order; a model without any perplexity is left out.
     """
-    able = [row for row in rows if row.get("perplexity") is not None]
-    return [name for name in distinct(able, "model", CURSE_MODELS) if name not in NOT_COMPARED]
+    predicting = [row for row in rows if row.get("perplexity") is not None]
+    models = distinct(predicting, "model", CLICK_MODELS)
+    return [name for name in models if name not in NOT_COMPARED]
 
 
 def relative(
@@ -60,7 +59,7 @@ def rise(
     return seeds, outside - inside
 
 
-def able(
+def models_with_perplexity(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
 ) -> list[str]:
     """Return the models that have some perplexity under each of the conditions."""
@@ -90,7 +89,7 @@ def relative_table(rows: Sequence[Row]) -> ResultTable:
     for model in models:
         table.add(model, {})
     for name, conditions in columns.items():
-        names = able(rows, conditions, models)
+        names = models_with_perplexity(rows, conditions, models)
         measure = rise if name == RISE else relative
         seeds, values = measure(rows, conditions, names)
         for number, model in enumerate(names if seeds else ()):

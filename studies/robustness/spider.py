@@ -13,9 +13,10 @@ from ...evaluation import Interval, interval
 from ...evaluation.metrics.perplexity import OFFSET
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.statistics import between
-from ..engine.rows import Row, distinct, seeds_said
-from .conditions import USERS, Condition, in_distribution, out_of_distribution
-from .relative import able, compared_models, relative
+from ..constants import USERS
+from ..engine.rows import Row, describe_seeds, distinct
+from .conditions import Condition, in_distribution, out_of_distribution
+from .relative import compared_models, models_with_perplexity, relative
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +69,7 @@ def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:
         for name, conditions in lines.items():
             _draw(panel, [_point(found[one][1].get(model)) for one in conditions], name)
     _legend(figure, colours, list(lines))
-    seeds = seeds_said(seeds for seeds, _ in found.values())
+    seeds = describe_seeds(seeds for seeds, _ in found.values())
     figure.supxlabel(
         f"Log-normalised perplexity (equation 16) on {len(axes)} axes; {seeds}", fontsize=11
     )
@@ -79,7 +80,7 @@ def _by_model(
     rows: Sequence[Row], condition: Condition, models: Sequence[str]
 ) -> tuple[list[int], dict[str, NDArray[np.float64]]]:
     """Return the seeds, and the values (seeds,) of the models that have any on this axis."""
-    names = able(rows, [condition], models)
+    names = models_with_perplexity(rows, [condition], models)
     seeds, values = relative(rows, [condition], names)
     return seeds, dict(zip(names, values[:, 0].T, strict=True)) if seeds else {}
 

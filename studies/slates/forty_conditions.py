@@ -2,58 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 from ... import policies
 from ...common import checks
-from ..engine.grid import require_results, run_grid
 from ..engine.rows import Row
-from ..setting import WorldSetting, check_jobs, world_of
-from .slate_cells import VERSION, OpeCell, ope_cell
-from .slate_space import LOGGINGS, SlateSpace, slate_world
+from ..registry import register
+from ..setting import WorldSetting, world_of
+from ..study import Report, Results, Stage, Study, setting
+from .errors import CONDITION, root_mean_squares
+from .slate_cells import VERSION, OpeCell, SlateEstimates, ope_cell
+from .slate_pictures import all_conditions, errors_table, figure_2, wins_table
+from .slate_space import LOGGINGS, SlateSpace, check_space, read_space, slate_world
 
 SPACES = ((10, 5), (100, 10))
-FULL_LISTS = WorldSetting(n_queries=1000, n_docs=0)
 
 
+@register("conditions")
 @dataclass(frozen=True)
-class Ope:
-    """What a run of the study does: everything that its results depend on.
+class Conditions(Study):
+    """Estimate policies' values from other policies' logs: the slates paper's 40 conditions.
 
-    ``spaces`` are (m, l): slates of l of a query's m best documents; queries with fewer than m
-    candidates are left out. ``sizes`` are ascending numbers of samples, of which the direct
-    methods get those up to ``direct``.
+    A row per estimate has its condition (``candidates``, ``slots``, ``metric``, ``logging``,
+    ``alpha``, ``target``), ``estimator``, ``n``, ``seed``, ``estimate`` and ``truth``. Queries with
+    fewer than m candidates are left out of a space of slates of l of m documents.
     """
 
-    spaces: tuple[tuple[int, int], ...] = SPACES
-    sizes: tuple[int, ...] = (600, 2_000, 6_000, 20_000, 60_000)
-    direct: int = 20_000
-    repetitions: int = 25
-    world: WorldSetting = field(default_factory=lambda: FULL_LISTS)
+    spaces: tuple[tuple[int, int], ...] = setting(
+        SPACES, "slate spaces as m,l: slates of l of a query's m best documents", read=read_space
+    )
+    sizes: tuple[int, ...] = setting((600, 2_000, 6_000, 20_000, 60_000), "ascending sample sizes")
+    direct: int = setting(20_000, "largest size for direct methods; 0: none")
+    repetitions: int = setting(25, "logs")
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
 
-    def check(self, jobs: int = 1) -> None:
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick", "paper" and "large"."""
+        quick = cls(
+            sizes=(600, 2_000, 6_000), direct=2_000, repetitions=5,
+            world=WorldSetting(n_queries=200, n_docs=0),
+        )  # fmt: skip
+        paper = cls()
+        return {
+            "quick": quick,
+            "paper": paper,
+            "large": replace(paper, sizes=(*paper.sizes, 200_000, 600_000)),
+        }
+
+    def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
         checks.positive_integer(self.repetitions, "repetitions")
         check_sizes(self.sizes, self.direct)
-        for candidates, slots in self.spaces:
-            if not 1 <= slots <= candidates:
-                raise ValueError(f"slates of {slots} of {candidates} documents cannot be made")
-        check_jobs(jobs)
+        for space in self.spaces:
+            check_space(space, "spaces")
         policies.feature_group(world_of(self.world), "title")
         for candidates, slots in self.spaces:
             slate_world(SlateSpace(candidates, slots, world=self.world))
 
-    def cells(self) -> list[OpeCell]:
-        """Return the cells: those of a space and logging policy together, as they share work."""
-        return [
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the logs: those of a space and logging policy together, as they share work."""
+        cells = [
             OpeCell(SlateSpace(*size, *logging, self.world), seed, self.sizes, self.direct)
             for size in sorted(dict.fromkeys(self.spaces), reverse=True)  # the longest first
             for logging in LOGGINGS
             for seed in range(self.repetitions)
         ]
+        yield Stage("logs and estimates", ope_cell, cells, VERSION, SlateEstimates)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per estimate."""
+        (pairs,) = results.values()
+        return [
+            {
+                "candidates": cell.space.candidates, "slots": cell.space.slots, "metric": metric,
+                "logging": cell.space.logging, "alpha": cell.space.alpha, "target": target,
+                "estimator": estimator, "n": n, "seed": cell.seed, "estimate": value,
+                "truth": result["truth"][target][metric],
+            }
+            for cell, result in pairs
+            for target, metric, estimator, n, value in result["estimates"]
+        ]  # fmt: skip
+
+    def files(self, rows: list[Row]) -> dict[str, list[Row]]:
+        """Return the rows, and the errors of every condition, estimator and sample size."""
+        return {"rows.parquet": rows, "errors.parquet": _find_errors(rows)}
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return who wins how often, the errors, and Figure 2."""
+        errors = _find_errors(rows)
+        return Report(
+            "Off-policy evaluation of slates", "The slates paper's conditions.",
+            {"Tables": [wins_table(errors), errors_table(errors)]},
+            {
+                "figure2.png": ("Figure 2: errors against sample size", figure_2(errors)),
+                "conditions.png": ("All conditions", all_conditions(errors)),
+            },
+        )  # fmt: skip
+
+
+def _find_errors(rows: Sequence[Row]) -> list[Row]:
+    return root_mean_squares(rows, (*CONDITION, "estimator", "n"))
 
 
 def check_sizes(sizes: Sequence[int], direct: int) -> None:
@@ -63,45 +115,3 @@ def check_sizes(sizes: Sequence[int], direct: int) -> None:
     for n in sizes:
         checks.positive_integer(n, "sizes", 4)
     checks.positive_integer(direct, "direct", 0)
-
-
-def ope(
-    folder: str | Path,
-    study: Ope,
-    jobs: int = 1,
-    retry_failed: bool = False,
-    scheduler: str = "",
-) -> tuple[list[Row], int]:
-    """Return a row for every estimate, and how many cells failed.
-
-    A row has its condition (``candidates``, ``slots``, ``metric``, ``logging``, ``alpha``,
-    ``target``), ``estimator``, ``n``, ``seed``, ``estimate`` and ``truth``. Finished cells are
-    files in ``folder``; the same call goes on from them.
-    """
-    study.check(jobs)
-    cells, place = study.cells(), Path(folder) / "cells"
-    results = run_grid(
-        ope_cell, cells, place, VERSION, jobs, "logs and estimates", retry_failed, scheduler
-    )
-    require_results(cells, results, place, VERSION)
-    rows = [
-        row
-        for cell, result in zip(cells, results, strict=True) if result is not None
-        for row in _rows(cell, result["estimates"], result["truth"])
-    ]  # fmt: skip
-    return rows, sum(result is None for result in results)
-
-
-def _rows(
-    cell: OpeCell, estimates: Sequence[Sequence[Any]], truth: dict[str, dict[str, float]]
-) -> list[Row]:
-    space = cell.space
-    return [
-        {
-            "candidates": space.candidates, "slots": space.slots, "metric": metric,
-            "logging": space.logging, "alpha": space.alpha, "target": target,
-            "estimator": estimator, "n": n, "seed": cell.seed, "estimate": value,
-            "truth": truth[target][metric],
-        }
-        for target, metric, estimator, n, value in estimates
-    ]  # fmt: skip

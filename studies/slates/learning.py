@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from ... import evaluation, policies
 from ...common import checks
 from ...evaluation import Metric, ResultTable
 from ...policies.rankers.cross_fitted import deal_queries
-from ..engine.grid import Result, require_results, run_grid
-from ..setting import WorldSetting, check_jobs, world_of
+from ..engine.grid import Result
+from ..engine.rows import Row
+from ..registry import register
+from ..setting import WorldSetting, world_of
+from ..study import Report, Results, Stage, Study, setting
 from .slate_cells import METRICS, draw_slates
 from .slate_space import world_of_queries
 
@@ -39,6 +43,13 @@ class LearnCell:
     world: WorldSetting = field(default_factory=WorldSetting)
 
 
+class Learned(TypedDict):
+    """The mean nDCG and ERR of the test fold's queries."""
+
+    ndcg: float
+    err: float
+
+
 def learn_cell(cell: LearnCell) -> Result:
     """Learn, and return the mean nDCG and ERR of the test fold's queries."""
     world = world_of(cell.world)
@@ -53,14 +64,14 @@ def learn_cell(cell: LearnCell) -> Result:
         query, slates = drawn.query, drawn.ranking
     else:
         query = np.arange(test.n_queries, dtype=np.int32)
-        slates = _learned(cell, train).policy(test).rankings
+        slates = _learn(cell, train).policy(test).rankings
     return {
         metric: float(evaluation.metric_rewards(metric, query, slates, test).mean())
         for metric in METRICS
     }
 
 
-def _learned(cell: LearnCell, train: Any) -> Any:
+def _learn(cell: LearnCell, train: Any) -> Any:
     settings = {"seed": cell.fold, "n_estimators": cell.trees}
     if cell.learner == "SUP":
         return policies.fit_supervised(train, cell.slots, **settings)
@@ -72,45 +83,63 @@ def _learned(cell: LearnCell, train: Any) -> Any:
     return policies.fit_pi_opt(log, rewards, logging, train, **settings)
 
 
-def learning_study(
-    folder: str | Path,
-    world: WorldSetting,
-    slots: int = 3,
-    samples: int = 1_250,
-    trees: int = 200,
-    jobs: int = 1,
-    retry_failed: bool = False,
-) -> tuple[list[dict[str, Any]], int]:
-    """Return a row for every learner, metric and fold, and how many cells failed.
+@register("learning")
+@dataclass(frozen=True)
+class Learning(Study):
+    """Learn to rank from slate rewards: PI-OPT beside SUP and LambdaMART (table 1).
 
-    ``samples`` a training query: the paper's 10 million for its 8,000 are 1,250.
+    A row per learner, metric and fold. The paper's 10 million slates for its 8,000 training
+    queries are 1,250 per query.
     """
-    checks.positive_integer(samples, "samples")
-    checks.positive_integer(trees, "trees")
-    checks.positive_integer(slots, "slots")
-    check_jobs(jobs)
-    deal_queries(world_of(world), FOLDS, 0)
-    cells = [
-        LearnCell(learner, metric, fold, slots, samples, trees, world)
-        for learner in ("PI-OPT", "LambdaMART", "SUP", "random")  # the longest first
-        for metric in (METRICS if learner == "PI-OPT" else ("",))
-        for fold in range(FOLDS)
-    ]
-    place = Path(folder) / "cells"
-    results = run_grid(
-        learn_cell, cells, place, VERSION, jobs, "learning to rank", retry_failed
-    )
-    require_results(cells, results, place, VERSION)
-    rows = [
-        {"learner": cell.learner, "metric": metric, "fold": cell.fold, "slots": cell.slots,
-         "value": value}
-        for cell, result in zip(cells, results, strict=True) if result is not None
-        for metric, value in result.items() if cell.metric in ("", metric)
-    ]  # fmt: skip
-    return rows, sum(result is None for result in results)
+
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
+    slots: int = setting(3, "documents per slate")
+    samples: int = setting(1_250, "slates per training query")
+    trees: int = setting(200, "boosted trees")
+
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick" and "paper"."""
+        quick = cls(WorldSetting(n_queries=100, n_docs=0), samples=500, trees=50)
+        return {"quick": quick, "paper": cls()}
+
+    def check(self) -> None:
+        """Raise where the study could not run; the world is loaded for it."""
+        for name in ("samples", "trees", "slots"):
+            checks.positive_integer(getattr(self, name), name)
+        deal_queries(world_of(self.world), FOLDS, 0)
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give a cell per learner and fold, PI-OPT's per metric."""
+        cells = [
+            LearnCell(learner, metric, fold, self.slots, self.samples, self.trees, self.world)
+            for learner in ("PI-OPT", "LambdaMART", "SUP", "random")  # the longest first
+            for metric in (METRICS if learner == "PI-OPT" else ("",))
+            for fold in range(FOLDS)
+        ]
+        yield Stage("learning to rank", learn_cell, cells, VERSION, Learned)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per learner, metric and fold."""
+        (pairs,) = results.values()
+        return [
+            {"learner": cell.learner, "metric": metric, "fold": cell.fold, "slots": cell.slots,
+             "value": value}
+            for cell, result in pairs
+            for metric, value in result.items()
+            if cell.metric in ("", metric)
+        ]  # fmt: skip
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return table 1."""
+        name = Path(self.world.path).name or "embedded world"
+        return Report(
+            "Learning to rank from slate rewards", "Table 1 of the slates paper.",
+            {"Table 1": [learning_table(rows, name)]},
+        )  # fmt: skip
 
 
-def learning_table(rows: list[dict[str, Any]], name: str) -> ResultTable:
+def learning_table(rows: list[Row], name: str) -> ResultTable:
     """Return table 1: learners by metrics, with intervals over the folds.
 
     Folds share training queries, so that the intervals are somewhat too narrow.

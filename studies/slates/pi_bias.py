@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +16,28 @@ from numpy.typing import NDArray
 from ... import evaluation, policies
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
-from ..engine.grid import Result, require_results, run_grid
+from ..engine.grid import Result
 from ..engine.rows import Row, distinct, where
-from ..setting import WorldSetting, check_jobs, world_of
+from ..registry import register
+from ..setting import WorldSetting, world_of
+from ..study import Report, Results, Stage, Study, setting
 from .slate_cells import METRICS, pseudoinverse_weights, target_rewards
 from .slate_pictures import METRICS as LABELS
 from .slate_pictures import legend_above, logging_label
-from .slate_space import LOGGINGS, TARGETS, SlateSpace, slate_logging, slate_world
+from .slate_space import (
+    LOGGINGS,
+    TARGETS,
+    SlateSpace,
+    check_space,
+    read_space,
+    slate_logging,
+    slate_world,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VERSION = "2"
-BIAS_SPACE = (10, 5)
 BIAS_TARGETS = (*TARGETS, "oracle")  # the last shows the best documents first
 _MOST = 200_000  # slates of a query; 10 documents in 5 slots have 30,240
 _ROUNDING = 1e-9
@@ -40,6 +50,13 @@ class BiasCell:
     """One logging policy and all slates of its space, for all targets and both metrics."""
 
     space: SlateSpace
+
+
+class Expectations(TypedDict):
+    """What PI comes to and the true rewards: by target and metric, a number per query."""
+
+    expected: dict[str, dict[str, list[float]]]
+    truth: dict[str, dict[str, list[float]]]
 
 
 def bias_cell(cell: BiasCell) -> Result:
@@ -81,44 +98,63 @@ def all_slates(candidates: int, slots: int) -> NDArray[np.int64]:
     return slates
 
 
-def bias_study(
-    folder: str | Path,
-    world: WorldSetting,
-    space: tuple[int, int] = BIAS_SPACE,
-    jobs: int = 1,
-    retry_failed: bool = False,
-) -> tuple[list[Row], int]:
-    """Return a row for every logging policy, target, metric and query, and the failed cells.
+@register("bias")
+@dataclass(frozen=True)
+class Bias(Study):
+    """Find what PI comes to with endless logs, by enumeration of all slates.
 
-    A row has ``expected``, what PI comes to with endless logs of that query, and ``truth``.
+    A row per logging policy, target, metric and query has ``expected``, what PI comes to with
+    endless logs of that query, and ``truth``.
     """
-    candidates, slots = space
-    if not 1 <= slots <= candidates:
-        raise ValueError(f"slates of {slots} of {candidates} documents cannot be made")
-    if math.perm(candidates, slots) > _MOST:
-        raise ValueError(
-            f"{slots} of {candidates} documents make {math.perm(candidates, slots):,} slates a "
-            f"query, more than the {_MOST:,} that are enumerated"
-        )
-    check_jobs(jobs)
-    policies.feature_group(world_of(world), "title")
-    cells = [BiasCell(SlateSpace(candidates, slots, *logging, world)) for logging in LOGGINGS]
-    slate_world(cells[0].space)
-    place = Path(folder) / "cells"
-    results = run_grid(bias_cell, cells, place, VERSION, jobs, "logging policies", retry_failed)
-    require_results(cells, results, place, VERSION)
-    rows = [
-        {"candidates": candidates, "slots": slots, "logging": cell.space.logging,
-         "alpha": cell.space.alpha, "target": target, "metric": metric, "query": query,
-         "expected": expected, "truth": truth}
-        for cell, result in zip(cells, results, strict=True) if result is not None
-        for target in BIAS_TARGETS
-        for metric in METRICS
-        for query, (expected, truth) in enumerate(
-            zip(result["expected"][target][metric], result["truth"][target][metric], strict=True)
-        )
-    ]  # fmt: skip
-    return rows, sum(result is None for result in results)
+
+    space: tuple[int, int] = setting(
+        (10, 5), "slate space as m,l: slates of l of a query's m best documents", read=read_space
+    )
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
+
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick" and "paper"."""
+        return {"quick": cls(world=WorldSetting(n_queries=50, n_docs=0)), "paper": cls()}
+
+    def check(self) -> None:
+        """Raise where the study could not run; the world is loaded for it."""
+        check_space(self.space, "space")
+        slates = math.perm(*self.space)
+        if slates > _MOST:
+            raise ValueError(
+                f"space: {self.space[1]} of {self.space[0]} documents make {slates:,} slates per "
+                f"query, more than the {_MOST:,} that are enumerated"
+            )
+        policies.feature_group(world_of(self.world), "title")
+        slate_world(SlateSpace(*self.space, world=self.world))
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give a cell per logging policy."""
+        cells = [BiasCell(SlateSpace(*self.space, *logging, self.world)) for logging in LOGGINGS]
+        yield Stage("logging policies", bias_cell, cells, VERSION, Expectations)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per logging policy, target, metric and query."""
+        (pairs,) = results.values()
+        return [
+            {"candidates": cell.space.candidates, "slots": cell.space.slots,
+             "logging": cell.space.logging, "alpha": cell.space.alpha, "target": target,
+             "metric": metric, "query": query, "expected": expected, "truth": truth}
+            for cell, result in pairs
+            for target in BIAS_TARGETS
+            for metric in METRICS
+            for query, (expected, truth) in enumerate(zip(
+                result["expected"][target][metric], result["truth"][target][metric], strict=True
+            ))
+        ]  # fmt: skip
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return the table of biases and their picture."""
+        return Report(
+            "The bias of the pseudoinverse estimator", "By enumeration of all slates.",
+            {"Table": [bias_table(rows)]}, {"bias.png": ("Bias of queries", bias_picture(rows))},
+        )  # fmt: skip
 
 
 def bias_table(rows: list[Row]) -> PlainTable:
@@ -145,13 +181,13 @@ def bias_table(rows: list[Row]) -> PlainTable:
                 some = where(own, metric=metric)
                 truth = np.array([row["truth"] for row in some])
                 off = np.array([row["expected"] for row in some]) - truth
-                texts += [f"{truth.mean():.3f}", _said(off.mean(), "+.4f")]
-                texts.append(_said(np.abs(off).max(), ".4f"))
+                texts += [f"{truth.mean():.3f}", _format_bias(off.mean(), "+.4f")]
+                texts.append(_format_bias(np.abs(off).max(), ".4f"))
             table.add(f"{logging_label(logging, alpha)} → {target}", texts)
     return table
 
 
-def _said(value: float, form: str) -> str:
+def _format_bias(value: float, form: str) -> str:
     return format(value, form) if abs(value) >= _ROUNDING else "0"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,11 @@ from ...common import checks
 from ...data import World
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
-from ..engine.grid import Result, require_results, run_grid
-from ..engine.rows import distinct, where
-from ..setting import check_jobs
+from ..engine.grid import Result
+from ..engine.rows import Row, distinct, where
+from ..registry import register
+from ..study import Report, Results, Stage, Study, setting
+from .errors import root_mean_squares
 from .forty_conditions import check_sizes
 from .session_model import Sessions, sample_sessions
 from .slate_cells import DIRECT, direct_values, draw_slates, weighted_estimates
@@ -48,6 +51,13 @@ class SessionCell:
     sizes: tuple[int, ...] = (300, 1_000, 3_000, 10_000, 30_000)
     direct: int = 10_000
     truth: int = 50_000
+
+
+class SessionEstimates(TypedDict):
+    """Estimates as (metric, estimator, n, estimate), and the truth by metric."""
+
+    estimates: list[tuple[str, str, int, float]]
+    truth: dict[str, float]
 
 
 def session_cell(cell: SessionCell) -> Result:
@@ -134,36 +144,59 @@ def _truth(queries: int, candidates: int, slots: int, sessions: int) -> dict[str
     return {metric: value / len(every) for metric, value in total.items()}
 
 
-def session_study(
-    folder: str | Path,
-    repetitions: int = 50,
-    sizes: tuple[int, ...] = SessionCell.sizes,
-    direct: int = SessionCell.direct,
-    truth: int = SessionCell.truth,
-    jobs: int = 1,
-    retry_failed: bool = False,
-) -> tuple[list[dict[str, Any]], int]:
-    """Return a row for every estimate, and how many cells failed."""
-    checks.positive_integer(repetitions, "repetitions")
-    checks.positive_integer(truth, "truth")
-    check_sizes(sizes, direct)
-    check_jobs(jobs)
-    cells = [
-        SessionCell(seed, sizes=sizes, direct=direct, truth=truth) for seed in range(repetitions)
-    ]
-    place = Path(folder) / "cells"
-    results = run_grid(session_cell, cells, place, VERSION, jobs, "sessions", retry_failed)
-    require_results(cells, results, place, VERSION)
-    rows = [
-        {"metric": metric, "estimator": estimator, "n": n, "seed": cell.seed,
-         "estimate": value, "truth": result["truth"][metric]}
-        for cell, result in zip(cells, results, strict=True) if result is not None
-        for metric, estimator, n, value in result["estimates"]
-    ]  # fmt: skip
-    return rows, sum(result is None for result in results)
+@register("sessions")
+@dataclass(frozen=True)
+class SessionStudy(Study):
+    """Estimate metrics of whole sessions from logs of uniformly drawn slates (figure 1).
+
+    A row per estimate has ``metric``, ``estimator``, ``n``, ``seed``, ``estimate`` and ``truth``.
+    """
+
+    repetitions: int = setting(50, "logs")
+    sizes: tuple[int, ...] = setting(SessionCell.sizes, "ascending sample sizes")
+    direct: int = setting(SessionCell.direct, "largest size for direct methods; 0: none")
+    truth: int = setting(SessionCell.truth, "sessions per query that the true values are drawn of")
+
+    @classmethod
+    def presets(cls) -> dict[str, Self]:
+        """Return "quick" and "paper"."""
+        return {"quick": cls(5, (300, 1_000, 3_000), 1_000, 5_000), "paper": cls()}
+
+    def check(self) -> None:
+        """Raise where the study could not run."""
+        checks.positive_integer(self.repetitions, "repetitions")
+        checks.positive_integer(self.truth, "truth")
+        check_sizes(self.sizes, self.direct)
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give a cell per log."""
+        cells = [
+            SessionCell(seed, sizes=self.sizes, direct=self.direct, truth=self.truth)
+            for seed in range(self.repetitions)
+        ]
+        yield Stage("sessions", session_cell, cells, VERSION, SessionEstimates)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per estimate."""
+        (pairs,) = results.values()
+        return [
+            {"metric": metric, "estimator": estimator, "n": n, "seed": cell.seed,
+             "estimate": value, "truth": result["truth"][metric]}
+            for cell, result in pairs
+            for metric, estimator, n, value in result["estimates"]
+        ]  # fmt: skip
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return the errors and Figure 1."""
+        errors = root_mean_squares(rows, ("metric", "estimator", "n"))
+        return Report(
+            "Metrics of whole sessions", "Figure 1 of the slates paper, in simulation.",
+            {"Tables": session_tables(errors)},
+            {"figure1.png": ("Figure 1: errors against sample size", figure_1(errors))},
+        )  # fmt: skip
 
 
-def figure_1(errors: list[dict[str, Any]]) -> Figure:
+def figure_1(errors: list[Row]) -> Figure:
     """Draw the errors of both metrics against the sample size."""
     figure = new_figure(8.4, 4.0)
     axes = figure.subplots(1, len(SESSION_METRICS))
@@ -176,7 +209,7 @@ def figure_1(errors: list[dict[str, Any]]) -> Figure:
     return figure
 
 
-def session_tables(errors: list[dict[str, Any]]) -> list[PlainTable]:
+def session_tables(errors: list[Row]) -> list[PlainTable]:
     """Return the errors of every estimator by sample size, a table a metric."""
     tables = []
     for metric, label in SESSION_METRICS.items():

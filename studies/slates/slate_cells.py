@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,13 @@ class OpeCell:
     sizes: tuple[int, ...] = (600, 2_000, 6_000, 20_000, 60_000)
     direct: int = 20_000
     targets: tuple[str, ...] = field(default=TARGETS)
+
+
+class SlateEstimates(TypedDict):
+    """Estimates as (target, metric, estimator, n, estimate), and the truth by target and metric."""
+
+    estimates: list[tuple[str, str, str, int, float]]
+    truth: dict[str, dict[str, float]]
 
 
 def ope_cell(cell: OpeCell) -> Result:

@@ -37,6 +37,21 @@ class SlateSpace:
         return FILTER if self.logging == "uniform" else f"{self.logging}-title"
 
 
+def check_space(space: tuple[int, int], name: str) -> None:
+    """Raise where slates of l of m documents, (m, l), cannot be made."""
+    candidates, slots = space
+    if not 1 <= slots <= candidates:
+        raise ValueError(f"{name}: slates of {slots} of {candidates} documents cannot be made")
+
+
+def read_space(text: str) -> tuple[int, int]:
+    """Return the slate space (m, l) of a text such as "10,5"."""
+    candidates, _, slots = text.partition(",")
+    if not (candidates.isdigit() and slots.isdigit()):
+        raise ValueError(f"takes m,l such as 10,5, not {text!r}")
+    return int(candidates), int(slots)
+
+
 @lru_cache(maxsize=4)
 def slate_world(space: SlateSpace) -> World:
     """Return the world of queries with at least m candidates, and of their m best.

@@ -2,7 +2,7 @@
 
 Fits of one seed and training condition share their log, so differences are taken within a seed
 and tested over seeds by paired Student-t intervals. Conditions (users, policies) are what was
-chosen, not drawn: a statement about an average over them is one value a seed, and one test. A
+chosen, not drawn: a statement about an average over them is one value per seed, and one test. A
 statement about *each* of them must stand in all (``every_above``); one about *some* of them is its
 negation (``some_below``). Rank correlations are over models; their intervals come from resampling
 training conditions (``correlated_above``). No verdict is reached without an interval, and nothing
@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from ...evaluation import Interval, interval
-from ...evaluation.statistics import between
+from ..evaluation import Interval, interval
+from ..evaluation.reporting.formats import markdown_lines
+from ..evaluation.statistics import between
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 _OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
 NOT_THERE = "not in these results"
 _LEVEL = 0.05
+HEADINGS = ("claim", "verdict", "tested", "numbers")
 _RESAMPLES = 10_000
 
 
@@ -68,7 +71,7 @@ def every_above(test: str, values: Mapping[str, ArrayLike], threshold: float = 0
     Parameters
     ----------
     values : dict of (n,) floats
-        By condition (a single one for an average over conditions), one value a seed; empty where
+        By condition (a single one for an average over conditions), one value per seed; empty where
         the results do not have what it is about.
 
     Notes
@@ -87,7 +90,7 @@ def every_above(test: str, values: Mapping[str, ArrayLike], threshold: float = 0
         verdict = HOLDS
     elif any(one.high < threshold for one in strict):
         verdict = FAILS
-    return Finding(test, verdict, "; ".join(_said(name, one) for name, one in found.items()))
+    return Finding(test, verdict, "; ".join(_describe(name, one) for name, one in found.items()))
 
 
 def some_below(test: str, values: Mapping[str, ArrayLike], threshold: float) -> Finding:
@@ -120,7 +123,7 @@ def correlated_above(
     if not correlations:
         return Finding(test, UNDECIDED, NOT_THERE)
     groups = [np.asarray(group, dtype=np.float64) for group in correlations.values()]
-    found = _bootstrapped(groups)
+    found = _bootstrap(groups)
     verdict = UNDECIDED
     if found.low > threshold:
         verdict = HOLDS
@@ -128,7 +131,7 @@ def correlated_above(
         verdict = FAILS
     count = sum(map(len, groups))
     many = f" over {count} conditions of {len(groups)} training logs"
-    return Finding(test, verdict, _said("mean rank correlation", found) + many)
+    return Finding(test, verdict, _describe("mean rank correlation", found) + many)
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
@@ -139,7 +142,7 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-def _bootstrapped(groups: Sequence[np.ndarray]) -> Interval:
+def _bootstrap(groups: Sequence[np.ndarray]) -> Interval:
     sums = np.array([group.sum() for group in groups])
     counts = np.array([len(group) for group in groups])
     mean = float(sums.sum() / counts.sum())
@@ -151,8 +154,41 @@ def _bootstrapped(groups: Sequence[np.ndarray]) -> Interval:
     return between(mean, float(low), float(high), len(groups))
 
 
-def _said(name: str, found: Interval) -> str:
+def _describe(name: str, found: Interval) -> str:
     bounds = "no interval"
     if np.isfinite(found.low):
         bounds = f"[{found.low:+.3f}, {found.high:+.3f}]"
     return f"{name} {found.mean:+.3f} {bounds}".strip()
+
+
+def ledger_lines(claims: Sequence[Claim]) -> list[tuple[str, ...]]:
+    """Return the ledger's lines under ``HEADINGS``: a claim's own, then one per finding."""
+    lines: list[tuple[str, ...]] = []
+    for number, claim in enumerate(claims, start=1):
+        lines.append((f"{number}. {claim.statement} ({claim.section})", claim.verdict, "", ""))
+        lines += [("", found.verdict, found.test, found.numbers) for found in claim.findings]
+    return lines
+
+
+def ledger_markdown(claims: Sequence[Claim], rules: str) -> str:
+    """Return the ledger as a Markdown table, with the rules of its tests."""
+    return markdown_lines(HEADINGS, ledger_lines(claims)) + f"\n\n{rules}\n"
+
+
+def ledger_section(claims: Sequence[Claim], rules: str) -> str:
+    """Return the claims in HTML, each above its findings, and the rules of the tests."""
+    lines = []
+    for number, claim in enumerate(claims, start=1):
+        statement = escape(f"{number}. {claim.statement} ({claim.section})")
+        lines.append(f'<tr class="claim"><th colspan="2">{statement}</th>')
+        lines.append(f"<td>{_verdict(claim.verdict)}</td></tr>")
+        for found in claim.findings:
+            texts = "".join(f"<td>{escape(text)}</td>" for text in (found.test, found.numbers))
+            lines.append(f"<tr>{texts}<td>{_verdict(found.verdict)}</td></tr>")
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("tested", "numbers", "verdict"))
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table>"
+    return f'<div class="scroll">{table}</div><p class="legend">{escape(rules)}</p>\n'
+
+
+def _verdict(verdict: str) -> str:
+    return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'

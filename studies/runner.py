@@ -1,0 +1,182 @@
+"""Running a study: its cells in a folder, its rows, its report, and what the folder is of."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..common.storage import write_text
+from .engine.grid import Grid
+from .engine.keeping import clear_way, make_folder, set_aside
+from .engine.rows import Row, load_rows, save_rows
+from .study import Results, Stage, Study, describe_settings
+
+SETTINGS = "settings.json"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The rows of a study, and how many cells were computed now, were kept, and failed."""
+
+    rows: list[Row]
+    computed: int
+    kept: int
+    failed: int
+
+
+def compute_study(
+    study: Study,
+    folder: str | Path,
+    jobs: int = 1,
+    retry_failed: bool = False,
+    scheduler: str = "",
+) -> Outcome:
+    """Compute what is missing of a study, and return its rows.
+
+    Finished cells are files in ``folder``; the same call goes on from them. Cells that failed are
+    left out, and tried again with ``retry_failed``. Files that are not whole are set aside
+    (``*.broken``), named, and computed again.
+
+    Parameters
+    ----------
+    jobs : processes, -1 for as many as there are cores.
+    scheduler : address of a Dask cluster that computes instead, as "tcp://host:port".
+    """
+    study.check()
+    if jobs == 0 or not isinstance(jobs, int):
+        raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
+    results: Results = {}
+    computed = total = failed = 0
+    for stage in study.stages(Path(folder), results):
+        grid = Grid(
+            stage.function, stage.cells, Path(folder) / stage.folder, stage.version, stage.result
+        )
+        computed += grid.run(jobs, stage.name, retry_failed, scheduler)
+        records = grid.records()
+        total += len(stage.cells)
+        results[stage.name] = [
+            (cell, record["result"])
+            for cell, record in zip(stage.cells, records, strict=True)
+            if record is not None and "result" in record
+        ]
+        if stage.required:
+            failed += _tell_failures(stage, records, Path(folder))
+    return Outcome(study.rows(results), computed, total - computed, failed)
+
+
+def _tell_failures(stage: Stage, records: list[dict[str, Any] | None], folder: Path) -> int:
+    """Tell how many cells failed, and return it; raise where all did, with the first error."""
+    errors = [record["error"] for record in records if record is not None and "error" in record]
+    if errors:
+        text = f"{len(errors)} of {len(records)} cells failed, the first with {errors[0]}"
+        if len(errors) == len(records):
+            raise ValueError(f"{text} (--retry-failed tries again)")
+        where = f"{folder / stage.folder}/*.error.json"
+        print(f"{text} (--retry-failed tries again): {where}", file=sys.stderr)
+    return len(errors)
+
+
+def run_study(
+    study: Study,
+    folder: str | Path,
+    jobs: int = 1,
+    retry_failed: bool = False,
+    scheduler: str = "",
+    preset: str = "",
+) -> int:
+    """Compute what is missing of a study, write its report into ``folder``, and print it.
+
+    The folder has the rows as Parquet, tables, pictures, ``report.html`` and ``settings.json``. One
+    that holds another study's results is refused; results of other settings are replaced, and
+    their cells kept. Parameters are those of ``compute_study``; ``preset`` is what the settings
+    were made from. Return 0, or 1 where cells failed.
+    """
+    start, folder = time.perf_counter(), Path(folder)
+    study.check()
+    _require_writable(folder)
+    _compare_settings(folder, study)
+    outcome = compute_study(study, folder, jobs, retry_failed, scheduler)
+    for name, rows in study.files(outcome.rows).items():
+        _replace_rows(folder / name, rows)
+    record = {"study": study.name, "preset": preset, "settings": describe_settings(study)}
+    write_text(clear_way(folder / SETTINGS), json.dumps(record, indent=2) + "\n")
+    report = study.report(outcome.rows)
+    shown = {"preset": preset} if preset else {}
+    page = report.write(folder, shown | study.describe())
+    report.print()
+    failed = f", {outcome.failed} failed" if outcome.failed else ""
+    print(
+        f"{outcome.computed} cells computed, {outcome.kept} kept{failed}; {len(outcome.rows)} "
+        f"rows, tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
+    )
+    return 1 if outcome.failed else 0
+
+
+def _require_writable(folder: Path) -> None:
+    """Raise an error that names the folder where nothing can be written; nothing is made yet."""
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except OSError as error:
+        raise OSError(f"--out {folder} cannot be written: {error.strerror}") from error
+
+
+def _compare_settings(folder: Path, study: Study) -> None:
+    """Raise where a folder holds another study's results; tell where they are of other settings."""
+    before = _read_settings(folder / SETTINGS)
+    if before is None:
+        return
+    if before.get("study", study.name) != study.name:
+        raise ValueError(
+            f"--out {folder} has results of {before['study']}, not of {study.name}: give another "
+            "folder"
+        )
+    if "settings" not in before:  # written by an earlier version
+        return
+    now = describe_settings(study)
+    compared = [
+        one.name for one in dataclasses.fields(study) if not one.metadata.get("look")
+    ]
+    changed = [name for name in compared if before["settings"].get(name) != now[name]]
+    if changed:
+        text = ", ".join(f"{name} was {before['settings'].get(name)!r}" for name in changed)
+        print(
+            f"{folder} held results of other settings ({text}): its tables and pictures are "
+            "replaced, its cells are kept",
+            file=sys.stderr,
+        )
+
+
+def _read_settings(path: Path) -> dict[str, Any] | None:
+    """Return what ``settings.json`` says; None without one, or where it was set aside."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(record, dict):
+            raise ValueError("not a table")
+        whole = isinstance(record.get("study"), str) and isinstance(record.get("settings"), dict)
+        if not whole and not {"jobs", "out"} <= record.keys():  # as earlier versions wrote them
+            raise ValueError("not the settings of a study")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        set_aside(path, "a folder" if path.is_dir() else str(error))
+        return None
+    return record
+
+
+def _replace_rows(path: Path, rows: list[Row]) -> None:
+    """Write rows; a file that is there and has none to read is set aside first."""
+    make_folder(path.parent)
+    if path.exists():
+        try:
+            load_rows(path)
+        except (OSError, ValueError) as error:
+            set_aside(path, str(error).splitlines()[0])
+    save_rows(rows, path)
