@@ -13,21 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from ..evaluation import Interval, interval
-from ..evaluation.reporting.formats import markdown_lines
+from ..evaluation.reporting.formats import LedgerLine
 from ..evaluation.statistics import between
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 _OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
 NOT_THERE = "not in these results"
 _LEVEL = 0.05
-HEADINGS = ("claim", "verdict", "tested", "numbers")
 _RESAMPLES = 10_000
 
 
@@ -161,34 +159,10 @@ def _describe(name: str, found: Interval) -> str:
     return f"{name} {found.mean:+.3f} {bounds}".strip()
 
 
-def ledger_lines(claims: Sequence[Claim]) -> list[tuple[str, ...]]:
-    """Return the ledger's lines under ``HEADINGS``: a claim's own, then one per finding."""
-    lines: list[tuple[str, ...]] = []
+def ledger_lines(claims: Sequence[Claim]) -> list[LedgerLine]:
+    """Return the lines of a ledger: a claim's own, then one per finding."""
+    lines: list[LedgerLine] = []
     for number, claim in enumerate(claims, start=1):
         lines.append((f"{number}. {claim.statement} ({claim.section})", claim.verdict, "", ""))
         lines += [("", found.verdict, found.test, found.numbers) for found in claim.findings]
     return lines
-
-
-def ledger_markdown(claims: Sequence[Claim], rules: str) -> str:
-    """Return the ledger as a Markdown table, with the rules of its tests."""
-    return markdown_lines(HEADINGS, ledger_lines(claims)) + f"\n\n{rules}\n"
-
-
-def ledger_section(claims: Sequence[Claim], rules: str) -> str:
-    """Return the claims in HTML, each above its findings, and the rules of the tests."""
-    lines = []
-    for number, claim in enumerate(claims, start=1):
-        statement = escape(f"{number}. {claim.statement} ({claim.section})")
-        lines.append(f'<tr class="claim"><th colspan="2">{statement}</th>')
-        lines.append(f"<td>{_verdict(claim.verdict)}</td></tr>")
-        for found in claim.findings:
-            texts = "".join(f"<td>{escape(text)}</td>" for text in (found.test, found.numbers))
-            lines.append(f"<tr>{texts}<td>{_verdict(found.verdict)}</td></tr>")
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("tested", "numbers", "verdict"))
-    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table>"
-    return f'<div class="scroll">{table}</div><p class="legend">{escape(rules)}</p>\n'
-
-
-def _verdict(verdict: str) -> str:
-    return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'

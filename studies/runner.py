@@ -104,7 +104,7 @@ def run_study(
     outcome = compute_study(study, folder, jobs, retry_failed, scheduler)
     for name, rows in study.files(outcome.rows).items():
         _replace_rows(folder / name, rows)
-    record = {"study": study.name, "preset": preset, "settings": describe_settings(study)}
+    record = {"study": study.name, "preset": preset, **describe_settings(study)}
     write_text(clear_way(folder / SETTINGS), json.dumps(record, indent=2) + "\n")
     report = study.report(outcome.rows)
     shown = {"preset": preset} if preset else {}
@@ -138,17 +138,18 @@ def _compare_settings(folder: Path, study: Study) -> None:
             f"--out {folder} has results of {before['study']}, not of {study.name}: give another "
             "folder"
         )
-    if "settings" not in before:  # written by an earlier version
+    if "jobs" in before:  # written by an earlier version
         return
     now = describe_settings(study)
-    compared = [
-        one.name for one in dataclasses.fields(study) if not one.metadata.get("look")
-    ]
-    changed = [name for name in compared if before["settings"].get(name) != now[name]]
+    changed = {
+        one.metadata.get("flag") or one.name: before.get(one.name)
+        for one in dataclasses.fields(study)
+        if not one.metadata.get("look") and before.get(one.name) != now[one.name]
+    }
     if changed:
-        text = ", ".join(f"{name} was {before['settings'].get(name)!r}" for name in changed)
+        text = ", ".join(f"{name} was {value!r}" for name, value in changed.items())
         print(
-            f"{folder} held results of other settings ({text}): its tables and pictures are "
+            f"{folder} held results of other options ({text}): its tables and pictures are "
             "replaced, its cells are kept",
             file=sys.stderr,
         )
@@ -160,8 +161,7 @@ def _read_settings(path: Path) -> dict[str, Any] | None:
         record = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(record, dict):
             raise ValueError("not a table")
-        whole = isinstance(record.get("study"), str) and isinstance(record.get("settings"), dict)
-        if not whole and not {"jobs", "out"} <= record.keys():  # as earlier versions wrote them
+        if not isinstance(record.get("study"), str) and "jobs" not in record:  # as once written
             raise ValueError("not the settings of a study")
     except FileNotFoundError:
         return None

@@ -35,18 +35,18 @@ _WIDTH = 170  # of tables that are printed to a file
 Results = dict[str, list[tuple[Cell, Result]]]  # by stage, the cells that did not fail
 
 
-def setting(default: Any, text: str, **more: Any) -> Any:
-    """Return a field of a study, with its line of help.
+def setting(default: Any, text: str | None = None, **more: Any) -> Any:
+    """Return a field of a study, with its line of help; None: what all commands say of it.
 
     Parameters
     ----------
     more
-        ``flag``: the option's name, by default the field's; "" for no option. ``choices``.
-        ``read``: a function that makes a value of the option's text. ``whole_file=True`` of a
-        world: by default a file gives all its queries. ``look=True``: the setting changes how
-        results are shown, not the results.
+        ``flag``: the option's name, by default the field's; "" for no option. ``read``: a
+        function that makes a value of the option's text. ``whole_file=True`` of a world: by
+        default a file gives all its queries. ``look=True``: the setting changes how results are
+        shown, not the results. The rest is for the option, such as ``choices`` and ``metavar``.
     """
-    metadata = {"help": text, **more}
+    metadata = more if text is None else {"help": text, **more}
     if isinstance(default, type):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, metadata=metadata)

@@ -119,25 +119,30 @@ class Compare(Study):
 
     Models are fitted once per user, model and seed. The model "true user" trains agents on the user
     itself.
+
+    Example:
+      clickgym compare --agent PolicyGradient PPO --model PBM NCM --user CoCM --seeds 3
     """
 
-    agents: tuple[str, ...] = setting(agents.names(), "agents")
+    agents: tuple[str, ...] = setting(agents.names(), flag="agent", open=True)
     models: tuple[str, ...] = setting(
-        FOUR_MODELS, 'click models; "true user": learn from the user itself'
+        FOUR_MODELS, 'click model, or "true user" to learn from the user itself', flag="model",
+        also=(TRUE_USER,),
     )
-    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
-    seeds: int = setting(3, "seeds; each draws a log, a fit and a training run")
-    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), "")
-    pages: int = setting(50_000, "budget of every agent in result pages; 0: the agent's own")
+    users: tuple[str, ...] = setting(USERS, flag="user")
+    seeds: int = setting(3)
+    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
+    pages: int = setting(
+        50_000, "budget of every agent in result pages, or own for the agent's own", word="own"
+    )
     budgets: tuple[tuple[str, int], ...] = setting(
-        (), "other budgets for some agents, as name=pages", flag="budget", read=_read_budget
+        (), "other budgets for some agents", flag="budget", read=_read_budget,
+        metavar="AGENT=PAGES", absent="--pages for all",
     )
-    logging: str = setting("epsilon-oracle", "ranker whose stochastic variant logs")
-    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
-    slots: int = setting(10, "documents per page")
-    modules: tuple[str, ...] = setting(
-        (), "modules to import first, by every process, with agents of your own"
-    )
+    logging: str = setting("epsilon-oracle")
+    impressions: int = setting(100_000)
+    slots: int = setting(10)
+    modules: tuple[str, ...] = setting((), flag="module")
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

@@ -113,18 +113,19 @@ class Curse(Study):
 
     A row has the settings of its cell, and the numbers of ``curse_cell`` under flat names such as
     ``max_reward_gap``, for every user, logging policy, model and seed.
+
+    Example:
+      clickgym curse --user CoCM-mismatch --logging epsilon-oracle BM25 --model PBM UBM --jobs 2
     """
 
-    users: tuple[str, ...] = setting(("CoCM-mismatch",), "true users", flag="user")
-    loggings: tuple[str, ...] = setting(
-        ("epsilon-oracle",), "rankers whose stochastic variants log", flag="logging"
-    )
-    models: tuple[str, ...] = setting(FOUR_MODELS, "click models")
-    seeds: int = setting(3, "seeds; each draws a log and an initialisation")
-    world: WorldSetting = setting(WorldSetting, "")
-    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
-    slots: int = setting(10, "documents per page")
-    parameters: str = setting("table", "kind of parameters", choices=("table", "embedding"))
+    users: tuple[str, ...] = setting(("CoCM-mismatch",), flag="user")
+    loggings: tuple[str, ...] = setting(("epsilon-oracle",), flag="logging")
+    models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
+    seeds: int = setting(3)
+    world: WorldSetting = setting(WorldSetting)
+    impressions: int = setting(100_000)
+    slots: int = setting(10)
+    parameters: str = setting("table", choices=("table", "embedding"))
     documents: str = setting(
         "shown", "what policies may show: documents of the log, or all", choices=("shown", "all")
     )

@@ -170,19 +170,23 @@ class Promises(Study):
     ``estimator``, ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed
     value; ``covered`` is the share of queries for which logging shows in every slot what the policy
     does, not too rarely to be told (``PseudoinverseWeights.covered``).
+
+    Example:
+      clickgym ope promises --user DBN --model PBM --logging epsilon-oracle random
     """
 
-    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
-    models: tuple[str, ...] = setting(FOUR_MODELS, "click models")
-    optimisers: tuple[str, ...] = setting(OPTIMISERS, "Top-Down, Max-Reward or agents")
-    loggings: tuple[str, ...] = setting(
-        ("epsilon-oracle",), "rankers whose stochastic variants log", flag="logging"
+    users: tuple[str, ...] = setting(USERS, flag="user")
+    models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
+    optimisers: tuple[str, ...] = setting(
+        OPTIMISERS, "Top-Down, Max-Reward or an agent", flag="optimiser", metavar="NAME",
+        was=("optimisers",),
     )
-    seeds: int = setting(3, "seeds; each draws a log and an initialisation")
-    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), "", whole_file=True)
-    pages: int = setting(50_000, "budget of agents in result pages")
-    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
-    slots: int = setting(10, "documents per page")
+    loggings: tuple[str, ...] = setting(("epsilon-oracle",), flag="logging")
+    seeds: int = setting(3, was=("repetitions",))
+    world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), whole_file=True)
+    pages: int = setting(50_000)
+    impressions: int = setting(100_000)
+    slots: int = setting(10)
 
     @classmethod
     def presets(cls) -> dict[str, Self]:

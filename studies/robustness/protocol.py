@@ -71,33 +71,39 @@ class Protocol(Study):
     ``optimise`` can be added later: everything else is kept. The parameters that have no option
     are those of ``LogCell``; ``join`` takes the results of other models from those that come with
     the package.
+
+    Example:
+      clickgym protocol quick --model PBM DBN oracle --seeds 2 --jobs 2
+      clickgym protocol --candidate my_module:MyModel
     """
 
-    users: tuple[str, ...] = setting(USERS, "true users", flag="user")
+    users: tuple[str, ...] = setting(USERS, flag="user")
     loggings: tuple[str, ...] = setting(
-        LOGGINGS, "rankers whose stochastic variants log", flag="logging"
+        LOGGINGS, flag="logging"
     )
     models: tuple[str, ...] = setting(
-        (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE), "click models; oracle: the user itself"
+        (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE), "click model, or oracle for the user itself",
+        flag="model", also=(ORACLE,),
     )
-    seeds: int = setting(2, "seeds; each draws logs and an initialisation; fewer are a prefix")
-    world: WorldSetting = setting(WorldSetting, "", whole_file=True)
-    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
-    slots: int = setting(10, "documents per page")
-    parameters: str = setting("table", "kind of parameters", choices=("table", "embedding"))
-    test_pages: int = setting(10_000, "pages of each test policy")
+    seeds: int = setting(2)
+    world: WorldSetting = setting(WorldSetting, whole_file=True)
+    impressions: int = setting(100_000)
+    slots: int = setting(10)
+    parameters: str = setting("table", choices=("table", "embedding"))
+    test_pages: int = setting(10_000, "pages per test policy", least=1, metavar="N")
     temperature: float | None = setting(None, "of the logging policies", flag="")
     tests: tuple[str, ...] = setting(TEST_POLICIES, "rankers that test", flag="")
     optimise: bool = setting(
-        True, "what the models' policies are worth, where the preset asks; can be added later",
-        flag="policies",
+        True, "say what the models' policies are worth, if the preset asks for it; this can be "
+        "added later", flag="policies",
     )  # fmt: skip
     candidates: tuple[str, ...] = setting(
-        (), "click models of your own as module:Class, of the working directory too; without "
-        "--models, they join the results that come with the package", flag="candidate",
+        (), "click model of your own, also of the working directory; without --model it joins "
+        "the results that come with the package", flag="candidate", metavar="MODULE:CLASS",
+        absent="none",
     )  # fmt: skip
     shift: bool = setting(
-        False, "tables 3 and 4 too: the strong shift of section 6.1, where its users are asked for"
+        False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
     join: bool = setting(False, "take other models' results from the package", flag="")
 

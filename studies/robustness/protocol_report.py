@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..claims import ledger_markdown, ledger_section
+from ...evaluation.reporting.formats import ledger_markdown
+from ...evaluation.reporting.page import ledger_section
+from ..claims import ledger_lines
 from ..constants import LOGGINGS, USERS
 from ..engine.rows import Row, describe_seeds, distinct, where
 from ..study import Report
@@ -61,9 +63,9 @@ def make_report(rows: Sequence[Row]) -> Report:
     shifted = [row for row in rows if is_shifted(row)]
     report = Report(TITLE, _summary(rows))
     if grid:
-        claims = ledger(grid)
-        report.sections["Ledger of claims"] = ledger_section(claims, RULES)
-        report.texts["ledger.md"] = ledger_markdown(claims, RULES)
+        lines = ledger_lines(ledger(grid))
+        report.sections["Ledger of claims"] = ledger_section(lines, RULES)
+        report.texts["ledger.md"] = ledger_markdown(lines, RULES)
         figures = (spider(grid), spider(grid, out_of_distribution_too=False), figure_2(grid))
         for (name, caption), figure in zip(FIGURES.items(), figures, strict=True):
             report.figures[name] = caption, figure

@@ -27,16 +27,19 @@ class StrongShift(Study):
     itself. A seed draws the log as well as the initialisation, so that deterministic fits have an
     interval too (the paper varied the initialisation alone). It is the protocol's preset of the
     same name, with a table per user as its report.
+
+    Example:
+      clickgym strong-shift --user DBN --model PBM UBM DBN --seeds 3
     """
 
-    users: tuple[str, ...] = setting(("DBN", "CoCM"), "true users, a table each", flag="user")
-    models: tuple[str, ...] = setting(SHIFT_MODELS, "click models")
-    seeds: int = setting(10, "seeds; each draws a log and an initialisation")
+    users: tuple[str, ...] = setting(("DBN", "CoCM"), flag="user")
+    models: tuple[str, ...] = setting(SHIFT_MODELS, flag="model")
+    seeds: int = setting(10)
     world: WorldSetting = setting(
         WorldSetting(n_queries=1000, n_docs=10), "", whole_file=True
     )
-    impressions: int = setting(100_000, "impressions of a log; 80% to fit")
-    parameters: str = setting("table", "kind of parameters", choices=("table", "embedding"))
+    impressions: int = setting(100_000)
+    parameters: str = setting("table", choices=("table", "embedding"))
 
     @cached_property
     def protocol(self) -> Protocol:

@@ -29,15 +29,24 @@ class Conditions(Study):
     A row per estimate has its condition (``candidates``, ``slots``, ``metric``, ``logging``,
     ``alpha``, ``target``), ``estimator``, ``n``, ``seed``, ``estimate`` and ``truth``. Queries with
     fewer than m candidates are left out of a space of slates of l of m documents.
+
+    Example:
+      clickgym ope conditions --preset quick --jobs 2
     """
 
     spaces: tuple[tuple[int, int], ...] = setting(
-        SPACES, "slate spaces as m,l: slates of l of a query's m best documents", read=read_space
+        SPACES, "slate space: slates of l of a query's m best documents", flag="space",
+        read=read_space, metavar="M,L", was=("spaces",),
     )
-    sizes: tuple[int, ...] = setting((600, 2_000, 6_000, 20_000, 60_000), "ascending sample sizes")
-    direct: int = setting(20_000, "largest size for direct methods; 0: none")
-    repetitions: int = setting(25, "logs")
-    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
+    sizes: tuple[int, ...] = setting(
+        (600, 2_000, 6_000, 20_000, 60_000), "sample sizes, ascending", flag="size", least=1,
+        metavar="N", was=("sizes",),
+    )
+    direct: int = setting(
+        20_000, "largest size for direct methods", least=0, metavar="N"
+    )
+    repetitions: int = setting(25, "number of logs", least=1, metavar="N")
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), whole_file=True)
 
     @classmethod
     def presets(cls) -> dict[str, Self]:

@@ -90,12 +90,17 @@ class Learning(Study):
 
     A row per learner, metric and fold. The paper's 10 million slates for its 8,000 training
     queries are 1,250 per query.
+
+    Example:
+      clickgym ope learning --slates 500 --trees 50
     """
 
-    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
-    slots: int = setting(3, "documents per slate")
-    samples: int = setting(1_250, "slates per training query")
-    trees: int = setting(200, "boosted trees")
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), whole_file=True)
+    slots: int = setting(3, "documents per slate", least=1, metavar="N")
+    samples: int = setting(
+        1_250, "slates per training query", flag="slates", least=1, metavar="N", was=("samples",)
+    )
+    trees: int = setting(200, "boosted trees", least=1, metavar="N")
 
     @classmethod
     def presets(cls) -> dict[str, Self]:

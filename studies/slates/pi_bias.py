@@ -105,12 +105,16 @@ class Bias(Study):
 
     A row per logging policy, target, metric and query has ``expected``, what PI comes to with
     endless logs of that query, and ``truth``.
+
+    Example:
+      clickgym ope bias --space 6,3
     """
 
     space: tuple[int, int] = setting(
-        (10, 5), "slate space as m,l: slates of l of a query's m best documents", read=read_space
+        (10, 5), "slate space: slates of l of a query's m best documents", read=read_space,
+        metavar="M,L", was=("spaces",),
     )
-    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), "", whole_file=True)
+    world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), whole_file=True)
 
     @classmethod
     def presets(cls) -> dict[str, Self]:

@@ -150,12 +150,23 @@ class SessionStudy(Study):
     """Estimate metrics of whole sessions from logs of uniformly drawn slates (figure 1).
 
     A row per estimate has ``metric``, ``estimator``, ``n``, ``seed``, ``estimate`` and ``truth``.
+
+    Example:
+      clickgym ope sessions --repetitions 10 --size 300 1000
     """
 
-    repetitions: int = setting(50, "logs")
-    sizes: tuple[int, ...] = setting(SessionCell.sizes, "ascending sample sizes")
-    direct: int = setting(SessionCell.direct, "largest size for direct methods; 0: none")
-    truth: int = setting(SessionCell.truth, "sessions per query that the true values are drawn of")
+    repetitions: int = setting(50, "number of logs", least=1, metavar="N")
+    sizes: tuple[int, ...] = setting(
+        SessionCell.sizes, "sample sizes, ascending", flag="size", least=1, metavar="N",
+        was=("sizes",),
+    )
+    direct: int = setting(
+        SessionCell.direct, "largest size for direct methods", least=0, metavar="N"
+    )
+    truth: int = setting(
+        SessionCell.truth, "sessions per query that the true values are found from", least=1,
+        metavar="N",
+    )
 
     @classmethod
     def presets(cls) -> dict[str, Self]:
