@@ -9,9 +9,7 @@ import textwrap
 import time
 from dataclasses import dataclass, field
 
-import pytest
-
-from clickgym.studies.engine.grid import cell_key, failures, require_results, run_grid
+from clickgym.studies.engine.grid import Grid, cell_key, run_grid
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def test_a_failure_is_recorded_and_does_not_stop_the_rest(tmp_path):
     CALLS.clear()
     cells = [Square(13), Square(2)]
     assert run_grid(square, cells, tmp_path, "1") == [None, {"square": 4}]
-    (failed,) = failures(cells, tmp_path, "1")
+    failed = Grid(square, cells, tmp_path, "1").records()[0]
     assert failed["error"] == "RuntimeError: thirteen is not squared"
     assert failed["settings"]["number"] == 13
     run_grid(square, cells, tmp_path, "1")
@@ -64,24 +62,16 @@ def test_a_cell_that_succeeds_later_is_no_failure_any_more(tmp_path):
     run_grid(square, [Square(13)], tmp_path, "1")
     again = lambda cell: {"square": 169}  # noqa: E731
     assert run_grid(again, [Square(13)], tmp_path, "1", retry_failed=True) == [{"square": 169}]
-    assert failures([Square(13)], tmp_path, "1") == []
+    (record,) = Grid(square, [Square(13)], tmp_path, "1").records()
+    assert "error" not in record
 
 
 def test_a_result_that_is_not_json_is_a_failure_of_its_cell_alone(tmp_path):
     strange = lambda cell: {"odd": {1, 2}} if cell.number == 1 else {"even": 2}  # noqa: E731
     cells = [Square(1), Square(2)]
     assert run_grid(strange, cells, tmp_path, "1") == [None, {"even": 2}]
-    assert "not JSON serializable" in failures(cells, tmp_path, "1")[0]["error"]
-
-
-def test_only_the_errors_of_these_cells_are_told(tmp_path, capsys):
-    run_grid(square, [Square(13)], tmp_path, "0")
-    cells = [Square(13), Square(2)]
-    results = run_grid(square, cells, tmp_path, "1")
-    require_results(cells, results, tmp_path, "1")
-    assert "1 of 2 cells failed" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="thirteen is not squared"):
-        require_results(cells[:1], results[:1], tmp_path, "1")
+    failed = Grid(strange, cells, tmp_path, "1").records()[0]
+    assert "not JSON serializable" in failed["error"]
 
 
 def test_where_files_are_is_no_part_of_the_key():
@@ -124,8 +114,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("after", [4])
-def test_a_killed_grid_goes_on_and_computes_no_recorded_cell_twice(after, tmp_path):
+def test_a_killed_grid_goes_on_and_computes_no_recorded_cell_twice(tmp_path):
+    after = 4
     (tmp_path / "slow.py").write_text(textwrap.dedent(SLOW))
     command = [sys.executable, "slow.py"]
     process = subprocess.Popen(command, cwd=tmp_path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 from protocol_rows import MODELS, protocol_rows
 
-from clickgym.studies.robustness.claims import (
+from clickgym.evaluation.reporting.formats import ledger_markdown
+from clickgym.studies.claims import (
     FAILS,
     HOLDS,
     UNDECIDED,
@@ -14,15 +16,16 @@ from clickgym.studies.robustness.claims import (
     Finding,
     correlated_above,
     every_above,
+    ledger_lines,
     some_below,
     spearman,
 )
-from clickgym.studies.robustness.ledger import ledger, ledger_markdown
+from clickgym.studies.robustness.ledger import RULES, ledger
 
 UP, DOWN, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [-3.0, 0.1, 3.2]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("values", "verdict"),
     [
         ({"a": UP}, HOLDS),
@@ -39,7 +42,7 @@ def test_every_above_needs_all_and_fails_by_one(values, verdict):
     assert every_above("test", values).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("values", "verdict"),
     [({"a": UP, "b": DOWN}, HOLDS), ({"a": UP, "b": UP}, FAILS), ({"a": WIDE}, UNDECIDED)],
 )
@@ -61,7 +64,7 @@ def test_what_is_not_in_the_results_is_undecided_and_says_so():
     assert correlated_above("test", {}).numbers == "not in these results"
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("threshold", "verdict"), [(0.5, HOLDS), (0.7, UNDECIDED), (0.95, FAILS)]
 )
 def test_a_mean_correlation_is_compared_with_its_threshold(threshold, verdict):
@@ -92,7 +95,7 @@ def test_spearman_is_that_of_scipy_and_zero_without_an_order():
     assert spearman([1.0, 1.0], [1.0, 2.0]) == 0.0
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("verdicts", "verdict"),
     [((HOLDS, HOLDS), HOLDS), ((HOLDS, UNDECIDED), UNDECIDED), ((UNDECIDED, FAILS), FAILS)],
 )
@@ -133,7 +136,7 @@ def swapped(rows, first, second):
     return [row | {"model": names.get(row["model"], row["model"])} for row in rows]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("number", "pair"),
     [(0, ("PBM", "TopPop")), (3, ("DBN", "CACM-minus")), (4, ("PBM", "NCM"))],
 )
@@ -177,5 +180,6 @@ def test_a_candidate_changes_no_verdict():
 
 def test_the_ledger_in_markdown_has_a_line_a_claim_and_a_finding():
     claims = ledger(protocol_rows())
-    lines = [line for line in ledger_markdown(claims).splitlines() if line.startswith("|")]
+    text = ledger_markdown(ledger_lines(claims), RULES)
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len(lines) == 2 + 8 + sum(len(claim.findings) for claim in claims)

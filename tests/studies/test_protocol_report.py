@@ -12,10 +12,11 @@ import warnings
 
 import numpy as np
 import pytest
+from looping import loop_over
 from markupsafe import escape
 from protocol_rows import LOGGINGS, MODELS, USERS, protocol_rows
 
-from clickgym.studies.engine.rows import seeds_said, where
+from clickgym.studies.engine.rows import describe_seeds, where
 from clickgym.studies.robustness.conditions import (
     Condition,
     complete,
@@ -51,7 +52,7 @@ def test_the_papers_grid_has_27_axes_out_of_distribution_and_9_in(rows):
     assert len(set(in_distribution(rows))) == 9
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("logging", "tests"),
     [
         ("epsilon-oracle", ["LambdaMART", "BM25", "random"]),
@@ -177,16 +178,16 @@ def test_figure_2_has_bars_of_click_through_rates(rows):
     assert bars[0] == pytest.approx(np.mean([row["top_down_deployed"] / 10 for row in chosen]))
 
 
-@pytest.mark.parametrize("draw", [spider, figure_2])
-@pytest.mark.parametrize("models", [("TopPop",), ("PBM",), ("PBM", "my.module:LongModel")])
+@loop_over("draw", [spider, figure_2])
+@loop_over("models", [("TopPop",), ("PBM",), ("PBM", "my.module:LongModel")])
 def test_figures_of_few_models_are_drawn(draw, models, tmp_path):
     rows = protocol_rows(models, seeds=1, users=("CoCM",))
     draw(rows).savefig(tmp_path / "figure.png", dpi=20)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("groups", "said"),
+@loop_over(
+    ("groups", "text"),
     [
         ([[0, 1, 2], [2, 1, 0]], "3 seeds (0 to 2)"),
         ([[4, 0]], "2 seeds (0, 4)"),
@@ -194,8 +195,8 @@ def test_figures_of_few_models_are_drawn(draw, models, tmp_path):
         ([[0, 1], [0, 1, 2], []], "2 to 3 seeds, not all alike"),
     ],
 )
-def test_figures_say_their_seeds(groups, said):
-    assert seeds_said(groups) == said
+def test_figures_say_their_seeds(groups, text):
+    assert describe_seeds(groups) == text
 
 
 def test_a_candidate_with_fewer_seeds_leaves_those_to_the_others(rows):

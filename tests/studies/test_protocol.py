@@ -14,16 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from looping import loop_over
 
 from clickgym import studies
 from clickgym.clickmodels import registry
 from clickgym.scripts import main
-from clickgym.scripts._options import parse
-from clickgym.scripts.protocol import ProtocolRun
 from clickgym.studies.engine.grid import cell_key
+from clickgym.studies.robustness import protocol
+from clickgym.studies.robustness.protocol import shipped_rows
 from clickgym.studies.robustness.protocol_cells import VERSION
 from clickgym.studies.robustness.protocol_tables import figure_2
-from clickgym.studies.robustness.shipped import shipped_rows
 
 WORLD = studies.WorldSetting(n_queries=20, n_docs=12)
 SMALL = studies.Protocol(
@@ -111,7 +111,7 @@ def test_fewer_seeds_are_a_prefix():
     assert keys_of(SMALL) == more[: len(keys_of(SMALL))]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "change",
     [
         {"parameters": "embedding"}, {"impressions": 3000}, {"slots": 4}, {"test_pages": 600},
@@ -127,7 +127,7 @@ def test_where_logs_and_models_are_is_not_in_the_key():
     assert keys_of(SMALL) == [cell_key(cell, VERSION) for cell in cells]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("options", "message"),
     [
         (["--model", "XYZ"], "XYZ"),
@@ -277,13 +277,13 @@ def test_shipped_rows_are_those_of_the_same_settings(undisturbed):
 def joined(undisturbed, tmp_path_factory):
     """The report of the docs' own model, with the undisturbed run as results that ship."""
     folder = tmp_path_factory.mktemp("joined")
-    text = (Path(__file__).parents[1] / "docs" / "own_model.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "own_model.md").read_text()
     code = text.split("```python\n")[1].split("\nworld = ")[0]
     assert len(code.splitlines()) <= 40
     (folder / "one_and_done.py").write_text(code)
     options = [*OPTIONS[: OPTIONS.index("--model")], "--candidate", "one_and_done:OneAndDone"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(studies, "shipped_rows", lambda study: shipped_rows(study, undisturbed))
+        patch.setattr(protocol, "shipped_rows", lambda study: shipped_rows(study, undisturbed))
         patch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
         patch.chdir(folder)
         assert main([*options, "--shift", "--jobs", "1", "--out", "out"]) == 0
@@ -316,12 +316,12 @@ def test_a_candidate_is_in_every_figure(joined):
         assert [label.get_text() for label in panel.get_xticklabels()] == ["PBM", "OneAndDone"]
 
 
-@pytest.mark.parametrize(("options", "preset"), [([], "quick"), (["--candidate", "a:B"], "paper")])
-def test_the_preset_may_be_left_out(options, preset):
-    settings = parse(ProtocolRun, "protocol", options)
-    known = studies.PRESETS[preset]
-    assert settings.study()[0] == preset
-    assert settings.study()[1].impressions == known.impressions
+def test_the_preset_may_be_left_out():
+    for given, preset in (({}, "quick"), ({"candidates": ("a:B",)}, "paper")):
+        name, study = studies.Protocol.from_options("", given)
+        known = studies.Protocol.presets()[preset]
+        assert (name, study.impressions) == (preset, known.impressions)
+        assert study.join == bool(given)
 
 
 def test_strong_shift_is_a_preset(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym import evaluation, studies
 from clickgym.scripts import main
@@ -26,7 +27,7 @@ def test_all_slates_are_there_once():
     assert len(np.unique(slates, axis=0)) == 60
 
 
-@pytest.mark.parametrize("target", ["tree-body", "lasso-body", "oracle"])
+@loop_over("target", ["tree-body", "lasso-body", "oracle"])
 def test_pi_has_no_bias_for_a_sum_over_slots(result, target):
     expected, truth = (np.array(result[key][target]["ndcg"]) for key in ("expected", "truth"))
     np.testing.assert_allclose(expected, truth, atol=1e-9)
@@ -77,15 +78,15 @@ def test_the_command_writes_table_and_picture(tmp_path):
     assert len(rows) == 5 * 3 * 2 * len({row["query"] for row in rows})
 
 
-@pytest.mark.parametrize(
-    ("spaces", "message"),
+@loop_over(
+    ("space", "message"),
     [
-        (["5,2", "6,3"], "bias takes one of --spaces"),
-        (["100,10"], "more than the 200,000"),
-        (["3,5"], "slates of 5 of 3 documents"),
+        ("5;2", "--space takes m,l"),
+        ("100,10", "more than the 200,000"),
+        ("3,5", "--space: slates of 5 of 3 documents"),
     ],
 )
-def test_spaces_that_cannot_be_enumerated_are_refused(tmp_path, capsys, spaces, message):
-    assert run(tmp_path / "out", "--space", *spaces) == 1
+def test_spaces_that_cannot_be_enumerated_are_refused(tmp_path, capsys, space, message):
+    assert run(tmp_path / "out", "--space", space) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Studies: judging models on a log, and the strong shift of tables 3 and 4."""
+"""Judging models on a log: tables 1, 2 and 5 to 8."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from conftest import small_world
 from judging import random_log
+from looping import loop_over
 
-from clickgym import clickmodels, data, envs, evaluation, studies
+from clickgym import clickmodels, data, evaluation, studies
 from clickgym.studies.engine import artefacts as fitted
 from clickgym.studies.engine.workers import run
 from clickgym.studies.robustness import judging
@@ -81,7 +82,7 @@ def test_the_first_seeds_models_are_kept(study):
     np.testing.assert_array_equal(judged.models["NCM"].relevance(), again.relevance())
 
 
-@pytest.mark.parametrize(("model", "n"), [("PBM", 1), ("dCTR", 1), ("NCM", SEEDS)])
+@loop_over(("model", "n"), [("PBM", 1), ("dCTR", 1), ("NCM", SEEDS)])
 def test_click_metrics_have_a_value_a_fit(study, model, n):
     """A deterministic model is fitted once, so it has one value and no interval."""
     assert len(study[3].clicks.values(model, "PPL")) == n
@@ -91,7 +92,7 @@ def test_fits_of_a_random_model_differ(study):
     assert len(set(study[3].clicks.values("NCM", "PPL"))) == SEEDS
 
 
-@pytest.mark.parametrize("model", MODELS)
+@loop_over("model", MODELS)
 def test_graded_metrics_have_a_value_a_seed(study, model):
     assert len(study[3].grades.values(model, "nDCG@3")) == SEEDS
 
@@ -119,12 +120,12 @@ def test_unconditional_perplexity_and_likelihood_are_those_of_the_models(study):
     assert found == [unconditional, evaluation.log_likelihood(model, test)]
 
 
-@pytest.mark.parametrize("metric", CLICKS)
+@loop_over("metric", CLICKS)
 def test_a_model_that_only_ranks_has_no_click_metrics(study, metric):
     assert len(study[3].clicks.values("TopPop", metric)) == 0
 
 
-@pytest.mark.parametrize("metric", ["uPPL", "LL"])
+@loop_over("metric", ["uPPL", "LL"])
 def test_a_model_that_is_not_generative_has_no_likelihood(study, metric):
     assert len(study[3].clicks.values("ARM-NC", metric)) == 0
 
@@ -240,129 +241,6 @@ def test_results_come_in_the_order_of_the_cells():
     assert run(divmod, [(7, 2), (9, 4), (5, 3)]) == [(3, 1), (2, 1), (1, 2)]
 
 
-# The strong shift
-
-SHIFT = {"models": ("dCTR", "PBM", "DBN", "ARM-NC"), "seeds": 2, "impressions": 5000}
-
-
-@pytest.fixture(scope="module")
-def shift_world():
-    return data.synthetic_world(n_queries=100, n_docs=10, n_features=1)
-
-
-@pytest.fixture(scope="module")
-def shift(shift_world):
-    return studies.strong_shift("DBN", world=shift_world, **SHIFT)
-
-
-COLUMNS = ["ind PPL", "nDCG@3", "ood PPL"]
-every_column = pytest.mark.parametrize("metric", COLUMNS)
-
-
-def test_the_oracle_and_every_model_have_a_row(shift):
-    assert shift.models == ["DBN oracle", *SHIFT["models"]]
-
-
-def test_the_columns_are_those_of_tables_3_and_4(shift):
-    assert list(shift.metrics) == COLUMNS
-
-
-@every_column
-def test_every_cell_has_a_value_a_seed(shift, metric):
-    assert {len(shift.values(model, metric)) for model in shift.models} == {2}
-
-
-@pytest.fixture(scope="module")
-def shown(shift_world):
-    """What a study of two seeds shows: for each a log to fit to, and one out of distribution."""
-    logs = []
-    collect = envs.collect
-
-    def spied(*arguments):
-        logs.append(collect(*arguments))
-        return logs[-1]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(envs, "collect", spied)
-        studies.strong_shift("DBN", (), 2, shift_world, 5000)
-    return logs
-
-
-def test_a_shift_collects_the_impressions_that_were_asked_for(shown):
-    assert [len(log) for log in shown] == [5000, 10_000] * 2
-
-
-@pytest.mark.parametrize("which", [0, 1], ids=["in distribution", "out of distribution"])
-def test_a_seed_draws_another_log(shown, which):
-    first, second = shown[which], shown[which + 2]
-    assert not np.array_equal(first.query, second.query)
-
-
-def test_training_pages_tend_to_show_the_best_first(shown, shift_world):
-    gain = shift_world.gain[shown[0].query[:, None], shown[0].ranking].mean(axis=0)
-    assert gain[0] > 2 * gain[-1]
-
-
-def test_training_pages_come_in_many_orders(shown):
-    """Without chance there would be one order a query."""
-    assert len({page.tobytes() for page in shown[0].ranking}) > 1000
-
-
-def test_pages_out_of_distribution_show_the_worst_first(shown, shift_world):
-    grades = shift_world.relevance[shown[1].query[:, None], shown[1].ranking].astype(int)
-    assert (np.diff(grades, axis=1)[shown[1].ranking[:, 1:] >= 0] >= 0).all()
-
-
-@pytest.mark.parametrize("metric", ["ind PPL", "ood PPL"])
-@pytest.mark.parametrize("model", ["dCTR", "PBM", "DBN"])
-def test_the_oracle_predicts_best_on_every_log(shift, metric, model):
-    assert (shift.values("DBN oracle", metric) < shift.values(model, metric)).all()
-
-
-def test_the_oracle_ranks_perfectly(shift):
-    np.testing.assert_allclose(shift.values("DBN oracle", "nDCG@3"), 1.0)
-
-
-def test_the_users_structure_suffers_least_from_the_shift(shift):
-    means = {name: shift.interval(name, "ood PPL").mean for name in SHIFT["models"]}
-    assert min(means, key=means.get) == "DBN"
-
-
-@every_column
-def test_the_oracle_has_no_mark(shift, metric):
-    assert shift.marks(metric)["DBN oracle"] == ""
-
-
-def test_the_non_causal_model_is_in_brackets_in_distribution_only(shift):
-    texts = [shown.text for shown in shift.cells()["ARM-NC"]]
-    assert [text.startswith("(") for text in texts] == [True, False, False]
-
-
-def test_the_same_study_gives_the_same_numbers(shift, shift_world):
-    again = studies.strong_shift("DBN", world=shift_world, **SHIFT | {"models": ("PBM",)})
-    for metric in COLUMNS:
-        np.testing.assert_array_equal(again.values("PBM", metric), shift.values("PBM", metric))
-
-
-def test_an_unknown_model_of_a_shift_is_named(shift_world):
-    with pytest.raises(ValueError, match=r"models must be one of .* not 'PBMM'"):
-        studies.strong_shift("DBN", ["PBM", "PBMM", "CoCM"], 1, shift_world, 100)
-
-
-def test_an_unknown_user_of_a_shift_is_named(shift_world):
-    with pytest.raises(ValueError, match="'XYZ'"):
-        studies.strong_shift("XYZ", ["PBM"], 1, shift_world, 100)
-
-
-def test_a_shift_without_seeds_is_refused(shift_world):
-    with pytest.raises(ValueError, match="seeds must be at least 1"):
-        studies.strong_shift("DBN", ["PBM"], 0, shift_world, 100)
-
-
-def test_the_shift_takes_every_model_of_the_papers_tables():
-    assert set(studies.SHIFT_MODELS) <= set(clickmodels.names())
-
-
 # TREC sessions, from files to both tables
 
 
@@ -381,7 +259,7 @@ def trec():
     )
 
 
-@pytest.mark.parametrize("model", ["rCTR", "dCTR", "PBM"])
+@loop_over("model", ["rCTR", "dCTR", "PBM"])
 def test_trec_clicks_are_predicted_better_than_by_a_coin(trec, model):
     assert 1.0 < trec.clicks.values(model, "PPL")[0] < 2.0
 
@@ -390,7 +268,7 @@ def test_trec_clicks_are_predicted_better_by_pbm_than_by_rank_alone(trec):
     assert trec.clicks.values("PBM", "AUROC")[0] > trec.clicks.values("rCTR", "AUROC")[0]
 
 
-@pytest.mark.parametrize("model", ["dCTR", "TopPop", "PBM"])
+@loop_over("model", ["dCTR", "TopPop", "PBM"])
 def test_trec_clicks_say_something_about_grades(trec, model):
     found, chance = (trec.grades.interval(name, "nDCG@3").mean for name in (model, "rCTR"))
     assert chance < found < 1.0
