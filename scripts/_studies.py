@@ -11,6 +11,8 @@ from clickgym import studies
 from clickgym.scripts._options import option, parse
 
 PRESET = "the preset's"
+Option = tuple[str, Any, Any]  # name, type and field
+_RUN = ("jobs", "scheduler", "retry_failed", "out")
 _OWN = ("flag", "read", "whole_file", "look")  # what argparse and ``option`` do not know
 
 
@@ -27,6 +29,8 @@ def study_command(
     command: str,
     usual: studies.Study | None = None,
     positional_preset: bool = False,
+    only: Sequence[str] = (),
+    text: str = "",
 ) -> Main:
     """Return the ``main`` of a command that runs a study.
 
@@ -35,12 +39,18 @@ def study_command(
     command : as it is typed, such as "ope bias".
     usual : the settings without options, of a study without presets; by default its own.
     positional_preset : whether the preset is typed without "--preset".
+    only : the options to have, of those that settings make; all unless given.
+    text : what the help says, instead of what the study says of itself.
     """
 
     def main(arguments: Sequence[str] | None = None) -> int:
         """Run the command."""
         known = None if study.presets() else usual or study()
-        options = parse(_make_options(study, command, known, positional_preset), command, arguments)
+        fields = [*_setting_options(study, known, positional_preset), *_run_options(study, command)]
+        chosen = [field for field in fields if not only or field[0] in (*only, *_RUN)]
+        namespace = {"__doc__": text or _help_text(study)}
+        settings = dataclasses.make_dataclass("Settings", chosen, namespace=namespace)
+        options: Any = parse(settings, command, arguments)
         preset = getattr(options, "preset", None) or ""
         given = _read_given(options, study)
         name, made = study.from_options(preset, given)
@@ -60,11 +70,11 @@ def _flag(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("flag", field.name))
 
 
-def _make_options(
-    study: type[studies.Study], command: str, known: studies.Study | None, positional: bool
-) -> Any:
-    """Return the dataclass of a study's options; ``known`` are its settings without presets."""
-    fields: list[tuple[str, Any, Any]] = []
+def _setting_options(
+    study: type[studies.Study], known: studies.Study | None, positional: bool
+) -> list[Option]:
+    """Return the options of a study's settings; ``known`` are those without presets."""
+    fields: list[Option] = []
     presets = study.presets()
     if presets:
         text = "how much of it" if not positional else "what to run"
@@ -79,22 +89,27 @@ def _make_options(
         elif _flag(field):
             default = getattr(known, field.name) if known else None
             fields.append(_make_option(field, hints[field.name], default, presets))
-    fields += [
-        ("jobs", int, option(2)),
-        ("scheduler", str | None, option(None)),
-        ("retry_failed", bool, option(False)),
-        ("out", str | None, option(None, absent=f"{command.replace(' ', '-')}-PRESET"))
-        if presets
-        else ("out", str, option(command.replace(" ", "-"))),
-    ]
+    return fields
+
+
+def _run_options(study: type[studies.Study], command: str) -> list[Option]:
+    out = command.replace(" ", "-")
+    folder = option(None, absent=f"{out}-PRESET") if study.presets() else option(out)
+    return [
+        ("jobs", int, option(2)), ("scheduler", str | None, option(None)),
+        ("retry_failed", bool, option(False)), ("out", str | None, folder),
+    ]  # fmt: skip
+
+
+def _help_text(study: type[studies.Study]) -> str:
+    """Return the first paragraph of a study's docstring, and its examples."""
     description, _, example = (study.__doc__ or "").partition("Example:")
-    text = description.split("\n\n")[0] + (f"\n\n    Example:{example}" if example else "")
-    return dataclasses.make_dataclass("Options", fields, namespace={"__doc__": text})
+    return description.split("\n\n")[0] + (f"\n\n    Example:{example}" if example else "")
 
 
 def _make_option(
     field: dataclasses.Field[Any], hint: Any, default: Any, presets: dict[str, Any]
-) -> tuple[str, Any, Any]:
+) -> Option:
     """Return an option as ``make_dataclass`` takes it."""
     more = {name: value for name, value in field.metadata.items() if name not in _OWN}
     if hint is bool:
@@ -114,7 +129,7 @@ def _text(more: dict[str, Any]) -> dict[str, Any]:
     return {**named, **{name: value for name, value in more.items() if name != "help"}}
 
 
-def _world_options(known: studies.WorldSetting | None) -> list[tuple[str, Any, Any]]:
+def _world_options(known: studies.WorldSetting | None) -> list[Option]:
     queries = option(None, absent=f"all of the file; {PRESET} without one")
     docs = option(None, absent=PRESET)
     if known is not None:
@@ -153,13 +168,14 @@ def _choose_world(made: Any, known: Any, options: Any) -> Any:
     fields = {field.name: field for field in dataclasses.fields(made)}
     if "world" not in fields:
         return made
-    whole_file = options.world and fields["world"].metadata.get("whole_file", False)
+    given = {name: getattr(options, name, None) for name in ("world", "queries", "docs")}
+    whole_file = given["world"] and fields["world"].metadata.get("whole_file", False)
     every = 0 if whole_file else known.world.n_queries
     world = studies.WorldSetting.of(
-        options.world or "",
-        every if options.queries is None else options.queries,
-        known.world.n_docs if options.docs is None else options.docs,
-        options.world_seed,
+        given["world"] or "",
+        every if given["queries"] is None else given["queries"],
+        known.world.n_docs if given["docs"] is None else given["docs"],
+        getattr(options, "world_seed", 0),
     )
     return dataclasses.replace(made, world=world)
 

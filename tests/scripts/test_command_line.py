@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import clickgym
-from clickgym.scripts import command_names, main
+from clickgym.scripts import command_names, main, ope
 from clickgym.scripts._inputs import changes, saved_settings
 from clickgym.scripts._options import SHARED, flags, former_names, option, parse
 
@@ -29,7 +29,8 @@ def ran(*command, cwd=None):
 
 def commands():
     """Return every command, those of ``clickgym ope`` by both words."""
-    return [(name,) for name in command_names()]
+    names = [(name,) for name in command_names() if name != "ope"]
+    return [*names, *(("ope", study) for study in ope.NAMES)]
 
 
 def help_of(words, capsys):
