@@ -9,10 +9,15 @@ from judging import random_log
 from torch import nn
 
 from clickgym import clickmodels
-from clickgym.clickmodels.fitting import make_network
+from clickgym.clickmodels.fitting import make_network, takes_parameters
 from clickgym.clickmodels.networks.network import seeded
 
-NETWORKS = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus", "NCM")
+NETWORKS = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus", "NCM")  # with NumPy's gradients
+ALL_NETWORKS = tuple(
+    name
+    for name in clickmodels.names()
+    if takes_parameters(name) or clickmodels.registry.registered_class(name).trained
+)
 
 
 def simulated(n=200, user="UBM", seed=1, weighted=False):

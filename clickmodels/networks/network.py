@@ -37,7 +37,7 @@ class Network(nn.Module):
     Attributes
     ----------
     cells : Cells
-        What a page's examination depends on; training by hand numbers it ahead.
+        What the examination of a slot depends on; the NumPy trainer numbers it ahead of training.
     """
 
     model_name: ClassVar[str] = ""
