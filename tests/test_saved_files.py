@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import saved_files
 
@@ -16,6 +20,32 @@ FOLDERS = sorted((Path(__file__).parent / "saved").iterdir())
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_files_of_an_earlier_commit_give_the_same(folder):
     assert saved_files.check(folder) > 100
+
+
+RUNS = [
+    pytest.param(path.parent / name, arguments, id=f"{path.parent.parent.name}-{name}")
+    for path in sorted(Path(__file__).parent.glob("saved/*/runs/commands.json"))
+    for name, arguments in json.loads(path.read_text()).items()
+]
+
+
+@pytest.mark.parametrize(("saved", "arguments"), RUNS)
+def test_a_run_of_an_earlier_commit_goes_on_without_computing_a_cell_again(
+    saved, arguments, tmp_path
+):
+    folder = tmp_path / saved.name
+    shutil.copytree(saved, folder)
+    (folder / "rows.parquet").unlink()
+    run = importlib.import_module(f"clickgym.scripts.{saved.name}").main
+    assert run([*arguments, "--jobs", "1", "--out", str(folder)]) == 0
+    for kind in ("cells", "fits", "logs", "models"):
+        before, after = (
+            {path.name: path.read_bytes() for path in (place / kind).glob("[!.]*.*")}
+            for place in (saved, folder)
+        )
+        assert after == before, f"{kind} are not those of the run"
+    old, new = (pq.read_table(place / "rows.parquet") for place in (saved, folder))
+    assert new.select(old.column_names).equals(old)
 
 
 def test_files_of_this_tree_give_the_same_and_are_of_every_kind(tmp_path):
