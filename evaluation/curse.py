@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LOWER_BOUND = "lower bound"
-_QUANTITIES = (
-    "promised", "deployed", "gap", "logging_value", "model_error_on_logging",
-    "added_by_optimising", "best", "regret", "lift", "top_down",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,9 +81,8 @@ class CurseReport:
     user: str = ""
 
     def numbers(self) -> dict[str, Estimate]:
-        """Return all quantities by name, in the order in which they are read."""
-        values = {name: getattr(self, name) for name in _QUANTITIES}
-        return {name: number for name, number in values.items() if number is not None}
+        """Return all quantities by name, in the order of the fields."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
 
     def to_frame(self, per_query: bool = False) -> DataFrame:
         """Return a pandas frame with a row per quantity, or per query."""

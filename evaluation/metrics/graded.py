@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,26 +11,20 @@ from ...common.typing import Floats, Integers
 from ...data import World
 
 
-class Orders(NamedTuple):
-    """The candidates of the queries that a metric over grades is about.
-
-    Attributes
-    ----------
-    rows : (m,) int64
-        The queries whose candidates' grades differ: for the others any order is as good.
-    documents : (m, N) int64
-        Best score first; whatever is not a candidate comes last.
-    """
-
-    rows: Integers
-    documents: Integers
-
-
-def order_candidates(model_or_scores: ClickModel | ArrayLike, world: World, seed: int) -> Orders:
+def order_candidates(
+    model_or_scores: ClickModel | ArrayLike, world: World, seed: int
+) -> tuple[Integers, Integers]:
     """Order each query's candidates by a model's relevance or by scores (Q, N).
 
     Equal scores are put in a random order by ``seed``. Only candidates count: a world restricted
     to a log has only the documents that the log showed.
+
+    Returns
+    -------
+    rows : (m,)
+        The queries whose candidates' grades differ: for the others any order is as good.
+    documents : (m, N)
+        Best score first; whatever is not a candidate comes last.
     """
     scores = _find_scores(model_or_scores, world)
     candidates = world.candidates
@@ -44,7 +36,7 @@ def order_candidates(model_or_scores: ClickModel | ArrayLike, world: World, seed
     noise = np.random.default_rng(seed).random(candidates.shape)
     # Non-candidates come after every candidate, also after those with a score of -inf.
     keys = np.where(candidates, -scores[rows], 0.0)
-    return Orders(rows, np.lexsort((noise, keys, ~candidates), axis=1))
+    return rows, np.lexsort((noise, keys, ~candidates), axis=1)
 
 
 def _find_scores(model_or_scores: ClickModel | ArrayLike, world: World) -> Floats:

@@ -172,8 +172,9 @@ class RewardLasso:
         known = known if self.intercept else known.around_zero()
         self.coefficients, self.chosen = [], []
         for which in range(rewards.shape[1]):
-            errors = _Errors(known, which, pages[left], rewards[left, which], weight[left])
-            penalty, start = errors.best_of(self._list_penalties(known, which))
+            penalties = self._list_penalties(known, which)
+            unseen = (pages[left], rewards[left, which], weight[left])
+            penalty, start = _choose_penalty(known, which, penalties, *unseen)
             self.coefficients.append(self._products.lasso(which, penalty, start))
             self.chosen.append(penalty)
         return self
@@ -192,33 +193,25 @@ class RewardLasso:
         ])  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Errors:
-    """One reward's errors on rows that were left out: ``pages``, ``rewards`` and ``weight``."""
+def _choose_penalty(
+    products: Products, which: int, penalties: Floats, pages: Reals, rewards: Reals, weight: Reals
+) -> tuple[float, Reals | None]:
+    """Return the best of falling ``penalties`` on rows that were left out, and its coefficients.
 
-    products: Products
-    which: int
-    pages: Reals
-    rewards: Reals
-    weight: Reals
-
-    def best_of(self, penalties: Floats) -> tuple[float, Reals | None]:
-        """Return the best of falling ``penalties``, and its coefficients (F,).
-
-        The weaker a penalty, the longer it takes: no more are tried after ``_PATIENCE`` in a row
-        that were not better. Without rows to judge by it is the middle one.
-        """
-        if not len(self.rewards):
-            return float(penalties[len(penalties) // 2]), None
-        best: tuple[float, Reals | None] = (float(penalties[0]), None)
-        lowest, since, coefficients = np.inf, 0, None
-        for penalty in penalties.tolist():
-            coefficients = self.products.lasso(self.which, penalty, coefficients)
-            predicted = self.products.predictions(self.pages, coefficients, self.which)
-            error = float(self.weight @ (predicted - self.rewards) ** 2)
-            since += 1
-            if error < lowest:
-                lowest, best, since = error, (penalty, coefficients), 0
-            if since == _PATIENCE:
-                break
-        return best
+    The weaker a penalty, the longer it takes: no more are tried after ``_PATIENCE`` in a row that
+    were not better. Without rows to judge by it is the middle one.
+    """
+    if not len(rewards):
+        return float(penalties[len(penalties) // 2]), None
+    best: tuple[float, Reals | None] = (float(penalties[0]), None)
+    lowest, since, coefficients = np.inf, 0, None
+    for penalty in penalties.tolist():
+        coefficients = products.lasso(which, penalty, coefficients)
+        predicted = products.predictions(pages, coefficients, which)
+        error = float(weight @ (predicted - rewards) ** 2)
+        since += 1
+        if error < lowest:
+            lowest, best, since = error, (penalty, coefficients), 0
+        if since == _PATIENCE:
+            break
+    return best
