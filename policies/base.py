@@ -40,13 +40,6 @@ def candidate_scores(scores: ArrayLike, world: World | None) -> Floats:
     return np.where(world.candidates, array, -np.inf)
 
 
-def rank_by_scores(scores: Floats, slots: int) -> Integers:
-    """Return rankings (n, slots) by falling scores (n, N), ties by index; none where -inf."""
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :slots]
-    order = np.where(np.take_along_axis(scores, order, axis=1) > -np.inf, order, -1)
-    return np.pad(order, ((0, 0), (0, slots - order.shape[1])), constant_values=-1)
-
-
 class Policy:
     """A distribution over rankings, given a query.
 

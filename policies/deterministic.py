@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import World
-from .base import Policy, candidate_scores, rank_by_scores, register
+from .base import Policy, candidate_scores, register
 from .slates.document_types import TypeTable
 from .slates.moments import SlateMoments
 
@@ -60,7 +60,10 @@ class Ranker(Policy):
         array = candidate_scores(scores, world)
         self.fingerprint = None if world is None else world.fingerprint
         slots = checks.positive_integer(slots, "slots")
-        self._set(rank_by_scores(array, slots), array.shape[1])
+        order = np.argsort(-array, axis=1, kind="stable")[:, :slots]
+        order = np.where(np.take_along_axis(array, order, axis=1) > -np.inf, order, -1)
+        missing = slots - order.shape[1]
+        self._set(np.pad(order, ((0, 0), (0, missing)), constant_values=-1), array.shape[1])
 
     def _set(self, rankings: Integers, n_docs: int) -> None:
         self.rankings = rankings

@@ -12,7 +12,7 @@ from ..common import checks
 from ..common.ordering import order_by_keys
 from ..common.typing import Floats, Integers
 from ..data import World
-from .base import Policy, candidate_scores, rank_by_scores, register
+from .base import Policy, candidate_scores, register
 from .slates import draws
 from .slates.document_types import TypeTable, UniformTable
 from .slates.moments import SlateMoments
@@ -83,13 +83,16 @@ class PlackettLuce(Policy):
         else:
             order = np.argsort(np.log(exponential) - self._logs[query], axis=1)
         log_prob = self._log_prob_of_order(query, order)
-        ranking = order[:, : self.slots]
-        missing = self.slots - ranking.shape[1]
-        if missing:
-            ranking = np.pad(ranking, ((0, 0), (0, missing)), constant_values=-1)
+        ranking = self._page(order)
         if not self._full:
             ranking[np.arange(self.slots) >= self._n_candidates[query, None]] = -1
         return ranking, log_prob
+
+    def _page(self, order: Integers) -> Integers:
+        """Return the first K places of whole orders (n, N), with -1 after short ones."""
+        ranking = order[:, : self.slots]
+        missing = self.slots - ranking.shape[1]
+        return np.pad(ranking, ((0, 0), (0, missing)), constant_values=-1) if missing else ranking
 
     def _log_prob_of_order(self, query: Integers, order: Integers) -> Floats:
         """Return the log-probability of the first K places of whole orders (n, N)."""
@@ -169,8 +172,8 @@ class PlackettLuce(Policy):
     def greedy(self, query: ArrayLike) -> Integers:
         """Return the ranking by weight, ties by index, (n, K)."""
         query = self.check_query(query)
-        weights = self.weights[query]
-        return rank_by_scores(np.where(weights > 0, weights, -np.inf), self.slots)
+        ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
+        return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
 
     def marginals(self, query: int) -> SlateMoments | None:
         """Return the exact moments of one query's pages; None where they would take too long.
