@@ -14,6 +14,7 @@ from ...common.typing import Floats
 if TYPE_CHECKING:
     from ...data import World
 
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam, torch's defaults
 _TABLE_PAIRS = 1 << 16  # worked out at a time
 
 
@@ -57,22 +58,20 @@ class LazyEmbedding(nn.Module):
         return [values.grad for _, values in self._looked_up if values.grad is not None]
 
     @torch.no_grad()
-    def step(
-        self, learning_rate: float, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
-    ) -> None:
+    def step(self, learning_rate: float) -> None:
         """Move the rows that were looked up since the last step."""
         self._steps += 1
-        bias = (1.0 - betas[1] ** self._steps) ** 0.5
-        size = learning_rate * bias / (1.0 - betas[0] ** self._steps)
+        bias = (1.0 - BETAS[1] ** self._steps) ** 0.5
+        size = learning_rate * bias / (1.0 - BETAS[0] ** self._steps)
         for rows, values in self._looked_up:
             if values.grad is None:
                 continue
-            mean = self.mean.index_select(0, rows).lerp_(values.grad, 1.0 - betas[0])
-            square = self.square.index_select(0, rows).mul_(betas[1])
-            square.addcmul_(values.grad, values.grad, value=1.0 - betas[1])
+            mean = self.mean.index_select(0, rows).lerp_(values.grad, 1.0 - BETAS[0])
+            square = self.square.index_select(0, rows).mul_(BETAS[1])
+            square.addcmul_(values.grad, values.grad, value=1.0 - BETAS[1])
             self.mean.index_copy_(0, rows, mean)
             self.square.index_copy_(0, rows, square)
-            moved = values.detach().addcdiv_(mean, square.sqrt_().add_(eps * bias), value=-size)
+            moved = values.detach().addcdiv_(mean, square.sqrt_().add_(EPSILON * bias), value=-size)
             self.weight.index_copy_(0, rows, moved)
         self._looked_up.clear()
 

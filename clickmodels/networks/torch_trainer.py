@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ...common.typing import Integers
 from ...data import ClickLog
+from ..tablefit.counting import row_weights
 from .embeddings import LazyEmbedding
 from .network import Network
 
@@ -75,8 +76,7 @@ class PageTensors:
         self.query = tensor(log.query, np.int64)
         self.ranking = tensor(log.ranking, np.int64)
         self.clicks = tensor(log.clicks, np.bool_)
-        weight = np.ones(len(log)) if log.weight is None else log.weight
-        self.weight = tensor(weight, np.float32)
+        self.weight = tensor(row_weights(log), np.float32)
 
     def batch_loss(self, network: Network, rows: Tensor) -> Tensor:
         """Return the mean loss of the chosen pages, recorded for a step."""

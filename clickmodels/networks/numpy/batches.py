@@ -10,6 +10,7 @@ import numpy as np
 from ....common.typing import Booleans, Integers
 from ....data import ClickLog
 from ...tablefit.cells import Cells, cell_numbers
+from ...tablefit.counting import row_weights
 from ..embeddings import PairEncoder
 from .parameters import Floats
 
@@ -73,8 +74,7 @@ class Pages:
         self._document = np.where(ranking >= 0, document, encoder.empty)
         self._empty, self._clicks = encoder.empty, np.asarray(log.clicks)
         self._cells = cell_numbers(cells, self._clicks)
-        weight = np.ones(len(log)) if log.weight is None else log.weight
-        self._weight = weight.astype(np.float32)
+        self._weight = row_weights(log).astype(np.float32)
 
     def batch(self, rows: Integers) -> Batch:
         """Return the chosen pages."""

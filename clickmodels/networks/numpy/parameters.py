@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ....common.typing import Integers
-from ..embeddings import LazyEmbedding
+from ..embeddings import BETAS, EPSILON, LazyEmbedding
 from ..network import Network
 
 Floats = NDArray[np.float32]
-_BETAS, _EPS = (0.9, 0.999), 1e-8
 _NONE: Floats = np.empty(0, dtype=np.float32)
 
 
@@ -100,15 +99,15 @@ class Parameters:
         if norm > clip:
             gradient *= clip / norm
         self._steps += 1
-        bias = math.sqrt(1.0 - _BETAS[1] ** self._steps)
-        size = learning_rate * bias / (1.0 - _BETAS[0] ** self._steps)
-        mean *= _BETAS[0]
-        mean += np.multiply(gradient, 1.0 - _BETAS[0], out=spare)
-        square *= _BETAS[1]
+        bias = math.sqrt(1.0 - BETAS[1] ** self._steps)
+        size = learning_rate * bias / (1.0 - BETAS[0] ** self._steps)
+        mean *= BETAS[0]
+        mean += np.multiply(gradient, 1.0 - BETAS[0], out=spare)
+        square *= BETAS[1]
         gradient *= gradient
-        square += np.multiply(gradient, 1.0 - _BETAS[1], out=spare)
+        square += np.multiply(gradient, 1.0 - BETAS[1], out=spare)
         np.sqrt(square, out=spare)
-        spare += _EPS * bias
+        spare += EPSILON * bias
         np.divide(mean, spare, out=spare)
         spare *= size
         values -= spare

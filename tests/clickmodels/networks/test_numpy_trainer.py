@@ -12,6 +12,7 @@ from untrained import NETWORKS, network_of, simulated, tensors
 
 from clickgym.clickmodels.networks.embeddings import LazyEmbedding
 from clickgym.clickmodels.networks.numpy import NumpyTrainer, has_gradients
+from clickgym.clickmodels.networks.numpy.examined_gradients import ClickWeights, examination_of
 from clickgym.clickmodels.networks.prefix_networks import ARMNetwork
 from clickgym.clickmodels.networks.schedule import TrainingSettings
 from clickgym.clickmodels.networks.torch_trainer import TorchTrainer
@@ -85,10 +86,12 @@ def test_steps_are_torchs(name):
             torch.testing.assert_close(value, states[1][key], rtol=0.0, atol=2e-3, msg=key)
 
 
-def test_gradients_are_those_of_the_network_itself_and_not_of_a_subclass():
+def test_gradients_are_those_of_the_network_they_are_registered_for_and_not_of_a_subclass():
     class Changed(ARMNetwork):
         """Someone's own examination."""
 
     world = small_world()
     assert has_gradients(ARMNetwork(world, 3, 4, 4))
     assert not has_gradients(Changed(world, 3, 4, 4))
+    examination_of(Changed)(ClickWeights)
+    assert has_gradients(Changed(world, 3, 4, 4))
