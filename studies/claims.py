@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from ..evaluation import Interval, interval
 from ..evaluation.reporting.formats import LedgerLine
@@ -130,14 +129,6 @@ def correlated_above(
     count = sum(map(len, groups))
     many = f" over {count} conditions of {len(groups)} training logs"
     return Finding(test, verdict, _describe("mean rank correlation", found) + many)
-
-
-def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Spearman's rank correlation; 0 where one side has only ties, which says nothing."""
-    ranks = [rankdata(side) for side in (first, second)]
-    if any(np.ptp(side) == 0.0 for side in ranks):
-        return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def _bootstrap(groups: Sequence[np.ndarray]) -> Interval:

@@ -12,15 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...common.storage import write_text
 from .formats import LedgerLine, PlainTable, Shown, html_table
 from .rendering import render
 from .tables import ResultTable
-
-__all__ = [
-    "figure_section", "ledger_section", "report_page", "settings_section", "tables_section",
-    "write_text",
-]  # fmt: skip
 
 
 def report_page(title: str, summary: str, sections: Mapping[str, str]) -> str:

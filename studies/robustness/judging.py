@@ -13,6 +13,7 @@ from ... import evaluation
 from ...clickmodels import ClickModel
 from ...clickmodels.fitting import is_random, takes_parameters
 from ...common import checks
+from ...common.storage import write_text
 from ...data import ClickLog, World
 from ...evaluation import Metric, ResultTable
 from ...evaluation.reporting.page import (
@@ -20,7 +21,6 @@ from ...evaluation.reporting.page import (
     report_page,
     settings_section,
     tables_section,
-    write_text,
 )
 from ..constants import GRADED_DEPTHS, NAIVE, PERPLEXITY_RANKS, REFERENCE
 from ..engine.artefacts import fit_parts

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..claims import Claim, Finding, correlated_above, every_above, some_below, spearman
+from ...evaluation.statistics import rank_correlation
+from ..claims import Claim, Finding, correlated_above, every_above, some_below
 from ..engine.rows import Row
 from .conditions import Condition, complete, in_distribution
 from .prediction_claims import COMPLEXITY, MISMATCHED
@@ -52,7 +53,7 @@ def simple_gains(rows: Sequence[Row]) -> Finding:
     for one in _logs(rows, MISMATCHED):
         gains = _gain(rows, one, COMPLEXITY)
         if gains.size:
-            found = spearman(range(len(COMPLEXITY)), -gains.mean(axis=0))
+            found = rank_correlation(range(len(COMPLEXITY)), -gains.mean(axis=0))
             correlations[_name(one)] = [found]
     test = "rank correlation of complexity with losing by Max-Reward > 0, CoCM users"
     return correlated_above(test, correlations)

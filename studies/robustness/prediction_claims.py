@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..claims import Claim, Finding, correlated_above, every_above, spearman
+from ...evaluation.statistics import rank_correlation
+from ..claims import Claim, Finding, correlated_above, every_above
 from ..constants import CLICK_MODELS, LOGGINGS, NAIVE, REFERENCE
 from ..engine.rows import Row, distinct
 from .conditions import Condition, complete, in_distribution, out_of_distribution
@@ -86,7 +87,7 @@ def nothing_predicts(rows: Sequence[Row]) -> Claim:
             seen = _seeds(rows, [one], CLICK_MODELS, field)
             wanted = _seeds(rows, [one], CLICK_MODELS)
             if seen is not None and wanted is not None:
-                found = spearman(sign * seen.mean(axis=(0, 1)), wanted.mean(axis=(0, 1)))
+                found = rank_correlation(sign * seen.mean(axis=(0, 1)), wanted.mean(axis=(0, 1)))
                 correlations.setdefault(_log(one), []).append(found)
         findings.append(correlated_above(test, correlations, PREDICTS).negated(test))
     return Claim(
@@ -153,7 +154,7 @@ def simple_predicts_robustly(rows: Sequence[Row]) -> Finding:
         risen = _rise(rows, [one])
         if risen is not None:
             means = dict(zip(CLICK_MODELS, risen.mean(axis=(0, 1)), strict=True))
-            found = spearman(range(len(COMPLEXITY)), [means[name] for name in COMPLEXITY])
+            found = rank_correlation(range(len(COMPLEXITY)), [means[name] for name in COMPLEXITY])
             correlations.setdefault(_log(one), []).append(found)
     order = " < ".join(COMPLEXITY)
     test = f"rank correlation of complexity ({order}) with the rise of nPPL > 0"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from looping import loop_over
 from protocol_rows import MODELS, protocol_rows
 
@@ -18,7 +17,6 @@ from clickgym.studies.claims import (
     every_above,
     ledger_lines,
     some_below,
-    spearman,
 )
 from clickgym.studies.robustness.ledger import RULES, ledger
 
@@ -84,15 +82,6 @@ def test_the_bootstrap_draws_whole_training_logs():
         for times in (1, 3)
     )
     assert once.numbers.split(" over ")[0] == thrice.numbers.split(" over ")[0]
-
-
-def test_spearman_is_that_of_scipy_and_zero_without_an_order():
-    from scipy.stats import spearmanr
-
-    rng = np.random.default_rng(1)
-    first, second = rng.integers(5, size=(2, 8))
-    assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic)
-    assert spearman([1.0, 1.0], [1.0, 2.0]) == 0.0
 
 
 @loop_over(
