@@ -12,7 +12,7 @@ import numpy as np
 
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.common.runtime import import_extra
-from clickgym.common.storage import write_whole
+from clickgym.common.storage import write_text, write_whole
 from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
 from clickgym.scripts._options import option, parse
 from clickgym.studies.setting import world_of
@@ -129,16 +129,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if table is not None and table.models:
             console.print(table)
             table.save(out / f"{label}.parquet")
-            with write_whole(out / f"{label}.md") as temporary:
-                temporary.write_text(table.to_markdown() + "\n")
+            write_text(out / f"{label}.md", table.to_markdown() + "\n")
     for name, model in judged.models.items():
         model.save(out / f"{name}.safetensors")
     draw(judged, test, out / PICTURE)
     page = studies.write_log_report(
         judged, out, dataclasses.asdict(settings), {PICTURE: "Perplexity by rank"}
     )
-    with write_whole(out / "settings.json") as temporary:
-        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    write_text(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     print(f"models, tables and picture: {out}")
     print(f"open {page}")
     return 0

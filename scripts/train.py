@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clickgym import agents, clickmodels, studies
-from clickgym.common.storage import write_whole
+from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._inputs import WorldOptions, changes, environment, saved_settings
 from clickgym.scripts._options import flags, option, parse
@@ -74,8 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
         true, settings.every, out / "checkpoint.safetensors", **options,
     )  # fmt: skip
-    with write_whole(out / "settings.json") as temporary:
-        temporary.write_text(json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    write_text(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     if run.checkpoint is None:
         print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")
     if run.agent.pages >= pages:

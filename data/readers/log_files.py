@@ -98,13 +98,14 @@ def _make_world(
     index: Index, counts: Integers, relevance: NDArray[np.int8] | None, name: str
 ) -> World:
     """Return the world of all that ``index`` holds; ``counts`` are the pages of each query."""
-    candidates = np.zeros(index.shape, dtype=bool)
-    names = [[""] * index.shape[1] for _ in range(index.shape[0])]
+    shape = index.shape
+    candidates = np.zeros(shape, dtype=bool)
+    names = [[""] * shape[1] for _ in range(shape[0])]
     for query, documents in enumerate(index.documents):
         candidates[query, : len(documents)] = True
         names[query][: len(documents)] = documents
     return World(
-        np.full(index.shape, -1, dtype=np.int8) if relevance is None else relevance,
+        np.full(shape, -1, dtype=np.int8) if relevance is None else relevance,
         query_probs=counts / np.sum(counts),
         candidates=candidates,
         query_ids=list(index.queries),
