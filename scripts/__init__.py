@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         result: int = _module(given[0]).main(given[1:])
-    except BrokenPipeError:  # what read our output has had enough
+    except BrokenPipeError:  # the program that read our output has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130
-    except (ValueError, OSError, ImportError) as error:  # what the user gave, not a fault of ours
+    except (ValueError, OSError, ImportError) as error:  # bad input, not a bug
         print(f"clickgym {given[0]}: {error}", file=sys.stderr)
         return 1
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from typing import Any
 
 from clickgym import clickmodels, data, envs, studies
 from clickgym.envs.registration import NAMESPACE
-from clickgym.scripts._options import former_names, option
+from clickgym.scripts._options import changes, former_names, option
 
 
 @dataclass(frozen=True)
@@ -83,21 +82,6 @@ def saved_settings(path: Path, settings: Any) -> dict[str, Any]:
         found["env"] = found["env"].removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
     now: dict[Any, str] = {name: name for name in found} | former_names(settings)
     return {now[name]: value for name, value in found.items()}
-
-
-def changes(before: dict[str, Any], settings: Any, free: tuple[str, ...]) -> str:
-    """Return in words which options differ from those ``before``, ``free`` ones aside."""
-    now = dataclasses.asdict(settings)
-    return ", ".join(
-        f"{name} was {before.get(name)!r}"
-        for name in now
-        if name not in free and _value(before.get(name)) != _value(now[name])
-    )
-
-
-def _value(value: Any) -> Any:
-    """Return None for every way in which settings say that an option was not given."""
-    return None if value in (None, "", 0, -1, [""], [0]) else value
 
 
 def tell_if_replaced(out: Path, settings: Any) -> None:

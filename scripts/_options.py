@@ -98,19 +98,20 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
     Its docstring becomes the description, up to a line "Example:" after which commands follow.
     """
     description, _, example = (settings.__doc__ or "").partition("Example:")
+    fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
+    declared = _declarations(settings)
+    words = [f"[{name}]" for name in fields if declared[name].get("positional")]
     parser = argparse.ArgumentParser(
         prog=f"clickgym {command}",
         description=" ".join(description.split()),
         epilog="example:" + example.rstrip().replace("\n    ", "\n") if example else None,
-        usage=f"clickgym {command} [options]",
+        usage=" ".join(["clickgym", command, *words, "[options]"]),
         formatter_class=_Help,
         allow_abbrev=False,  # or --seed would mean --seeds
         add_help=False,
     )
     groups: dict[str, argparse._ArgumentGroup] = {}
     hints = get_type_hints(settings)
-    fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
-    declared = _declarations(settings)
     for name in sorted(fields, key=lambda name: "group" in declared[name]):  # its own come first
         more = dict(declared[name])
         heading = more.pop("group", "options")
@@ -145,7 +146,7 @@ def former_names(settings: Any) -> dict[str, str]:
 
 
 def flags(settings: Any, names: Sequence[str]) -> str:
-    """Return options of ``settings`` as they would be typed; those that were not given are not."""
+    """Return those options of ``settings`` that were given, as they would be typed."""
     declared = _declarations(settings)
     values = {name: getattr(settings, name) for name in names}
     return " ".join(
@@ -153,6 +154,22 @@ def flags(settings: Any, names: Sequence[str]) -> str:
         for name, value in values.items()
         if value is not None
     )
+
+
+def changes(before: dict[str, Any], settings: Any, free: tuple[str, ...]) -> str:
+    """Return in words which options differ from those ``before``, ``free`` ones aside."""
+    declared = _declarations(settings)
+    now = dataclasses.asdict(settings)
+    return ", ".join(
+        f"{_flag(name)} was {_typed(before.get(name), declared[name])}"
+        for name in now
+        if name not in free and _given(before.get(name)) != _given(now[name])
+    )
+
+
+def _given(value: Any) -> Any:
+    """Return None for every way in which saved settings say that an option was not given."""
+    return None if value in (None, "", 0, -1, [""], [0]) else value
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -194,8 +211,7 @@ def _argument(
     elif default is True:
         text += " (default: yes)"
     elif default is not None and default is not False:
-        values = default if isinstance(default, list) else [default]
-        text += f" (default: {' '.join(_typed(value, declared) for value in values)})"
+        text += f" (default: {_typed(default, declared)})"
     argument = {"default": default, "help": text.replace("%", "%%"), **more}
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     kind = kinds[0] if kinds and get_origin(hint) is not list else hint
@@ -213,8 +229,12 @@ def _argument(
 
 
 def _typed(value: Any, declared: dict[str, Any]) -> str:
-    """Return a value as it would be typed."""
-    return declared["word"] if value == 0 and "word" in declared else str(value)
+    """Return a value as it would be typed, or that it was not."""
+    if "word" in declared and value == 0:
+        return str(declared["word"])
+    if _given(value) is None and value != 0:
+        return "not given"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _count_or_word(word: str, text: str) -> int:
@@ -227,11 +247,15 @@ def _count_or_word(word: str, text: str) -> int:
 
 def _check(name: str, value: Any, declared: dict[str, Any]) -> None:
     """Raise for a number below the least that an option takes, or a name that it does not know."""
-    known = () if declared.get("open") or "known" not in declared else declared["known"]()
     least = None if "word" in declared else declared.get("least")
     for one in [] if value is None else value if isinstance(value, list) else [value]:
         if least is not None and not one >= least:
             raise ValueError(f"{_flag(name)} must be at least {least}, not {one}")
-        if known and one not in (*known, *declared.get("also", ())):
-            names = ", ".join((*declared.get("also", ()), *known))
-            raise ValueError(f"{_flag(name)} must be one of {names}, not {one!r}")
+        if "known" in declared and not declared.get("open"):
+            require_known(name, one, (*declared.get("also", ()), *declared["known"]()))
+
+
+def require_known(name: str, value: str, known: Sequence[str]) -> None:
+    """Raise an error that names the option if its ``value`` is not one of ``known``."""
+    if value not in known:
+        raise ValueError(f"{_flag(name)} must be one of {', '.join(known)}, not {value!r}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from clickgym import clickmodels, envs, policies
-from clickgym.scripts._inputs import WorldOptions
+from clickgym.scripts._inputs import WorldOptions, require_writable
 from clickgym.scripts._options import option, parse
 from clickgym.studies.setting import world_of
 
@@ -37,6 +38,7 @@ class Collect(WorldOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, save and summarise."""
     settings = parse(Collect, "collect", arguments)
+    require_writable(Path(settings.out).parent)
     world = world_of(settings.world_setting())
     user = clickmodels.true_user(settings.user, world, slots=settings.slots)
     ranker = (settings.logging, world, settings.slots, settings.world_seed)

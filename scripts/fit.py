@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.common.runtime import import_extra
 from clickgym.common.storage import write_text, write_whole
-from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
+from clickgym.scripts._inputs import WorldOptions, real_logs, require_writable, saved_log
 from clickgym.scripts._options import option, parse
 from clickgym.studies.setting import world_of
 
@@ -63,6 +64,9 @@ def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None
     sessions = settings.sessions or []
     if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
         raise ValueError("give one of --log, --pyclick and --sessions")
+    if not math.isclose(sum(settings.split), 1) or min(settings.split) < 0:
+        shares = " ".join(map(str, settings.split))
+        raise ValueError(f"--split must be shares that sum to 1, not {shares}")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
     if settings.log:
@@ -118,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = Path(settings.out)
     if (out / "settings.json").exists() and not settings.overwrite:
         raise ValueError(f"{out} holds another run; give another --out, or --overwrite")
+    require_writable(out)
     names = clickmodels.names() if "all" in settings.model else tuple(settings.model)
     world, train, validation, test = logs(settings)
     judged = studies.judge_log(

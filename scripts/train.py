@@ -12,8 +12,8 @@ from typing import Any
 from clickgym import agents, clickmodels, studies
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._inputs import WorldOptions, changes, environment, saved_settings
-from clickgym.scripts._options import flags, option, parse
+from clickgym.scripts._inputs import WorldOptions, environment, require_writable, saved_settings
+from clickgym.scripts._options import changes, flags, option, parse, require_known
 from clickgym.studies.engine.artefacts import FitCell, fit_model
 from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.setting import require_generative, user_of, world_of
@@ -60,9 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Train, "train", arguments)
     torch.set_num_threads(1)  # small networks: several threads would slow each other down
     import_modules(settings.module or [])
+    require_known("agent", settings.agent, agents.names())
     out = Path(settings.out)
     pages = settings.pages or agents.agent_class(settings.agent).budget
     options = _options(settings.setting or [])
+    require_writable(out)
     _check_settings(out, settings, pages)
     where = settings.world_setting()
     world, true = world_of(where), user_of(settings.user, where)

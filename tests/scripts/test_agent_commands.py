@@ -157,13 +157,13 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--seed", "7"]
     assert main(["train", *SMALL, *options, "--out", str(folder)]) == 1
-    assert "seed was 0" in capsys.readouterr().err
+    assert "--seed was 0" in capsys.readouterr().err
 
 
 @loop_over(
     ("options", "message"),
     [
-        (["--agent", "XYZ"], "unknown agent 'XYZ'"),
+        (["--agent", "XYZ"], "--agent must be one of CascadeUCB1"),
         (["--user", "XYZ"], "--user must be one of"),
         (["--model", "XYZ"], "--model 'XYZ' is neither a file nor one of"),
         (["--setting", "batch"], "name=value"),

@@ -122,7 +122,7 @@ def test_replacing_the_results_of_other_options_is_said(tmp_path, capsys):
     assert main(["curse", *CURSE, *options]) == 0
     assert "other options" not in capsys.readouterr().err
     assert main(["curse", *CURSE, *options, "--user", "DBN"]) == 0
-    assert "user was ['CoCM-mismatch']" in capsys.readouterr().err
+    assert "--user was CoCM-mismatch" in capsys.readouterr().err
 
 
 @loop_over("flag", ["--user", "--logging", "--model"])

@@ -217,7 +217,7 @@ WRONG_FITS = {
     "unknown model": (["--model", "PBM", "PBMM"], r"--model must be one of .*PBM, .*not 'PBMM'"),
     "model without fit": (["--model", "CoCM"], r"not 'CoCM'"),
     "one share": (["--split", "1.0"], "--split takes two or three shares"),
-    "shares": (["--split", "0.5", "0.6"], "fractions must sum to 1"),
+    "shares": (["--split", "0.5", "0.6"], "--split must be shares that sum to 1, not 0.5 0.6"),
 }
 
 
