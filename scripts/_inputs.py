@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clickgym import clickmodels, data, envs, studies
 from clickgym.envs.registration import NAMESPACE
-from clickgym.scripts._options import changes, former_names, option
+from clickgym.scripts._options import former_names, option
 
 
 @dataclass(frozen=True)
@@ -60,16 +58,6 @@ def saved_log(path: str, world: data.World) -> data.ClickLog:
     return log
 
 
-def require_writable(out: Path) -> None:
-    """Raise an error that names the folder if nothing can be written there; make nothing yet."""
-    above = next(path for path in (out, *out.absolute().parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=above):
-            pass
-    except OSError as error:
-        raise OSError(f"--out {out} cannot be written: {error.strerror}") from error
-
-
 def saved_settings(path: Path, settings: Any) -> dict[str, Any]:
     """Return what a run has saved of ``settings``, under the names that they have now."""
     try:
@@ -82,18 +70,3 @@ def saved_settings(path: Path, settings: Any) -> dict[str, Any]:
         found["env"] = found["env"].removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
     now: dict[Any, str] = {name: name for name in found} | former_names(settings)
     return {now[name]: value for name, value in found.items()}
-
-
-def tell_if_replaced(out: Path, settings: Any) -> None:
-    """Say so if a folder's tables and pictures are of other options and will be replaced."""
-    path = out / "settings.json"
-    if not path.is_file():
-        return
-    free = ("jobs", "retry_failed", "out", "rate", "scheduler")
-    changed = changes(saved_settings(path, settings), settings, free)
-    if changed:
-        print(
-            f"{out} held results of other options ({changed}): its tables and pictures are "
-            "replaced, its cells are kept",
-            file=sys.stderr,
-        )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import clickmodels, envs, policies
-from clickgym.scripts._inputs import WorldOptions, require_writable
+from clickgym.scripts._inputs import WorldOptions
 from clickgym.scripts._options import option, parse
+from clickgym.studies.runner import require_writable
 from clickgym.studies.setting import world_of
 
 

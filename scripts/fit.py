@@ -14,8 +14,9 @@ import numpy as np
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.common.runtime import import_extra
 from clickgym.common.storage import write_text, write_whole
-from clickgym.scripts._inputs import WorldOptions, real_logs, require_writable, saved_log
+from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
 from clickgym.scripts._options import option, parse
+from clickgym.studies.runner import require_writable
 from clickgym.studies.setting import world_of
 
 PICTURE = "perplexity.png"

@@ -12,10 +12,11 @@ from typing import Any
 from clickgym import agents, clickmodels, studies
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._inputs import WorldOptions, environment, require_writable, saved_settings
+from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
 from clickgym.scripts._options import changes, flags, option, parse, require_known
 from clickgym.studies.engine.artefacts import FitCell, fit_model
 from clickgym.studies.engine.plugins import import_modules
+from clickgym.studies.runner import require_writable
 from clickgym.studies.setting import require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"

@@ -99,7 +99,7 @@ def run_study(
     """
     start, folder = time.perf_counter(), Path(folder)
     study.check()
-    _require_writable(folder)
+    require_writable(folder)
     _compare_settings(folder, study)
     outcome = compute_study(study, folder, jobs, retry_failed, scheduler)
     for name, rows in study.files(outcome.rows).items():
@@ -118,8 +118,8 @@ def run_study(
     return 1 if outcome.failed else 0
 
 
-def _require_writable(folder: Path) -> None:
-    """Raise an error that names the folder where nothing can be written; nothing is made yet."""
+def require_writable(folder: Path) -> None:
+    """Raise an error that names the folder if nothing can be written there; make nothing yet."""
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=above):
@@ -147,12 +147,16 @@ def _compare_settings(folder: Path, study: Study) -> None:
         if not one.metadata.get("look") and before.get(one.name) != now[one.name]
     }
     if changed:
-        text = ", ".join(f"{name} was {value!r}" for name, value in changed.items())
+        text = ", ".join(f"--{name} was {_as_typed(value)}" for name, value in changed.items())
         print(
             f"{folder} held results of other options ({text}): its tables and pictures are "
             "replaced, its cells are kept",
             file=sys.stderr,
         )
+
+
+def _as_typed(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _read_settings(path: Path) -> dict[str, Any] | None:
