@@ -1,4 +1,4 @@
-"""The whole story on the embedded world: a log, four click models, their promises, the truth."""
+"""The whole story in small: log clicks, fit four click models, optimise inside them, deploy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deploy a saved policy into any environment: its value, and the curse of where it came from."""
+"""Deploy a saved policy on a true user: its value and, given its click model, the curse report."""
 
 from __future__ import annotations
 
