@@ -18,7 +18,6 @@ from ..world import World
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Sequence[PathLike]
 Page = tuple[str, list[str], list[int]]  # query, documents from the top, clicked slots from 0
-NumberedPage = tuple[int, list[int], list[int]]
 
 
 class Index:
@@ -49,6 +48,32 @@ class Index:
         return number, self.documents[number][document]
 
 
+class _Pages:
+    """The pages of a piece as flat lists, which keep Python's garbage collector idle."""
+
+    def __init__(self) -> None:
+        self.query: list[int] = []
+        self.length: list[int] = []
+        self.documents: list[int] = []  # of all pages, one after the other
+        self.clicked_page: list[int] = []
+        self.clicked_slot: list[int] = []
+
+    def add(self, query: int, documents: list[int], clicked: list[int]) -> None:
+        self.clicked_page += [len(self.query)] * len(clicked)
+        self.clicked_slot += clicked
+        self.query.append(query)
+        self.length.append(len(documents))
+        self.documents += documents
+
+    def log(self, slots: int, world: World) -> ClickLog:
+        """Return the pages, in their order, as a log of ``slots`` slots."""
+        ranking = np.full((len(self.query), slots), -1, dtype=np.int32)
+        ranking[np.arange(slots) < np.array(self.length)[:, None]] = self.documents
+        clicks = np.zeros(ranking.shape, dtype=bool)
+        clicks[self.clicked_page, self.clicked_slot] = True
+        return ClickLog(np.array(self.query), ranking, clicks, fingerprint=world.fingerprint)
+
+
 def read_logs(
     given: Paths | Mapping[str, Paths],
     read_file: Callable[[Path], Iterable[Page]],
@@ -77,20 +102,19 @@ def read_logs(
     if not files:
         raise ValueError("path must name at least one file")
     index = Index()
-    pieces: dict[str, list[NumberedPage]] = {name: [] for name in files}
+    pieces = {name: _Pages() for name in files}
     for name, pages in pieces.items():
         for path in files[name]:
-            before = len(pages)
+            before = len(pages.query)
             for query, documents, clicked in read_file(path):
-                pages.append((*index.add(query, documents), clicked))
-            if len(pages) == before:
+                pages.add(*index.add(query, documents), clicked)
+            if len(pages.query) == before:
                 raise ValueError(f"{path}: no pages in it")
-    every = list(chain.from_iterable(pieces.values()))
-    counts = np.bincount([query for query, _, _ in every])
+    counts = np.bincount(np.concatenate([pages.query for pages in pieces.values()]))
     title = " + ".join(path.name for path in chain.from_iterable(files.values()))
     world = _make_world(index, counts, find_grades(index) if find_grades else None, title)
-    slots = max(len(documents) for _, documents, _ in every)
-    logs = {name: _make_log(pages, slots, world) for name, pages in pieces.items()}
+    slots = max(max(pages.length) for pages in pieces.values())
+    logs = {name: pages.log(slots, world) for name, pages in pieces.items()}
     return world, logs if isinstance(given, Mapping) else logs[""]
 
 
@@ -112,19 +136,6 @@ def _make_world(
         doc_ids=names,
         name=name,
     )
-
-
-def _make_log(pages: list[NumberedPage], slots: int, world: World) -> ClickLog:
-    """Return pages, in their order, as a log of ``slots`` slots."""
-    query, documents, clicked = zip(*pages, strict=True)
-    lengths = np.array([len(page) for page in documents])
-    ranking = np.full((len(pages), slots), -1, dtype=np.int32)
-    shown = np.arange(slots) < lengths[:, None]
-    ranking[shown] = np.fromiter(chain.from_iterable(documents), dtype=np.int32)
-    clicks = np.zeros(ranking.shape, dtype=bool)
-    rows = np.repeat(np.arange(len(pages)), [len(page) for page in clicked])
-    clicks[rows, np.fromiter(chain.from_iterable(clicked), dtype=np.int64)] = True
-    return ClickLog(np.array(query), ranking, clicks, fingerprint=world.fingerprint)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
