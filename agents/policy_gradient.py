@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from ..common.typing import Booleans, Floats, Integers
 from ..policies import Policy, Ranker
 from .bandits.base import Bandit
 from .base import count, number, register
-from .scorers import Scorer, Table
+from .scorers import Table
+
+if TYPE_CHECKING:
+    from .scoring_network import ScoringNetwork
 
 _SPAN = 50.0  # of logits: exp(-50) is never drawn, and its sums and quotients are exact
 
@@ -87,7 +90,7 @@ class PolicyGradient(Bandit):
         self.asked = np.zeros(self.task.world.n_queries)
         self._scorer = self._make_scorer()
 
-    def _make_scorer(self) -> Scorer:
+    def _make_scorer(self) -> Table | ScoringNetwork:
         world = self.task.world
         if not self.settings.features:
             return Table(world)

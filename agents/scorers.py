@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +11,18 @@ from ..data import World
 
 
 class Adam:
-    """Moments and step counts of an array, row by row.
+    """Adam's moments and step counts of an array, row by row.
 
     Rows without a gradient in a step are left as they are, so a rare query's moments do not fade
-    while other queries are asked.
+    while other queries are asked. ``torch.optim.SparseAdam`` counts steps for the whole array, so
+    it would correct the moments of a rare query as if it had been asked all the time; it also
+    needs torch, and takes 2.2 times as long (264 against 120 microseconds for 300 of 1,000 queries
+    of 30 documents).
 
     Parameters
     ----------
     shape : tuple of int
-        Of the array; the first axis is the rows'.
+        Of the array; the first axis has the rows.
     decay : (float, float)
         Of the first and the second moment.
     """
@@ -29,8 +32,8 @@ class Adam:
         self.steps = np.zeros(shape[0])
         self.decay = decay
 
-    def step(self, gradient: Floats, rows: Integers | slice = slice(None)) -> Floats:
-        """Return how far to go for ``gradient``, the ``rows`` (each once) of the array's shape."""
+    def step(self, gradient: Floats, rows: Integers) -> Floats:
+        """Return how far to move the ``rows`` (each once) that have this ``gradient``."""
         slow, slower = self.decay
         self.steps[rows] += 1
         first = slow * self.first[rows] + (1 - slow) * gradient
@@ -49,25 +52,6 @@ class Adam:
         """Take over a ``state``."""
         self.first, self.second = state["first"].copy(), state["second"].copy()
         self.steps = state["steps"].copy()
-
-
-class Scorer(Protocol):
-    """Gives logits to candidates, and moves them along a gradient."""
-
-    def logits(self, query: Integers) -> Floats:
-        """Return the logits of queries, (q, N)."""
-
-    def final_logits(self, query: Integers) -> Floats:
-        """Return the logits to deploy, (q, N)."""
-
-    def ascend(self, query: Integers, gradient: Floats, rate: float) -> None:
-        """Move the logits of different queries (q,) along ``gradient`` (q, N)."""
-
-    def state(self) -> dict[str, Any]:
-        """Return parameters and the optimiser's moments."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a ``state``."""
 
 
 class Table:

@@ -10,7 +10,6 @@ from torch import nn
 
 from ..common.typing import Floats, Integers
 from ..data import World
-from .scorers import Adam
 
 _SHORTEST = 0.005  # the share of the newest weights in their average, after many steps
 
@@ -49,7 +48,10 @@ class ScoringNetwork:
             p for layer in (self._first, self._middle, self._last) for p in layer.parameters()
         ]
         self.average = self._flat()
-        self.adam = Adam(self.average.shape)
+        self._steps = 0
+        # Single steps are small beside the weights, so they are added in double precision.
+        self._precise = nn.Parameter(torch.from_numpy(self._flat()))
+        self._adam = torch.optim.Adam([self._precise])
 
     def _forward(self, query: Integers) -> torch.Tensor:
         index = torch.from_numpy(query.astype(np.int64))
@@ -77,10 +79,15 @@ class ScoringNetwork:
         """Move the weights along ``gradient`` (q, N) of the logits of queries (q,)."""
         upstream = torch.from_numpy(gradient.astype(np.float32))
         parts = torch.autograd.grad(self._forward(query), self._parameters, upstream)
-        flat = torch.cat([part.reshape(-1) for part in parts]).numpy().astype(np.float64)
-        self._set(self._flat() + rate * self.adam.step(flat))
+        with torch.no_grad():
+            self._precise.copy_(torch.from_numpy(self._flat()))
+        self._precise.grad = -torch.cat([part.reshape(-1) for part in parts]).double()
+        self._adam.param_groups[0]["lr"] = rate
+        self._adam.step()
+        self._set(self._precise.detach().numpy())
+        self._steps += 1
         # At first the average follows closely, or it would remember the random start.
-        share = max(_SHORTEST, 10.0 / (10.0 + self.adam.steps[0]))
+        share = max(_SHORTEST, 10.0 / (10.0 + self._steps))
         self.average += share * (self._flat() - self.average)
 
     def _flat(self) -> Floats:
@@ -96,12 +103,23 @@ class ScoringNetwork:
 
     def state(self) -> dict[str, Any]:
         """Return the weights and the optimiser's moments."""
-        return {
-            "weights": self._flat(), "average": self.average.copy(), "adam": self.adam.state(),
-        }  # fmt: skip
+        none = torch.zeros_like(self._precise)
+        moments = self._adam.state[self._precise] or {"exp_avg": none, "exp_avg_sq": none}
+        adam = {
+            "first": -moments["exp_avg"].detach().numpy(),  # torch descends, the agent ascends
+            "second": moments["exp_avg_sq"].detach().numpy().copy(),
+            "steps": np.array([float(self._steps)]),
+        }
+        return {"weights": self._flat(), "average": self.average.copy(), "adam": adam}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a ``state``."""
         self._set(state["weights"])
         self.average = state["average"].copy()
-        self.adam.restore(state["adam"])
+        adam = state["adam"]
+        self._steps = int(adam["steps"][0])
+        self._adam.state[self._precise] = {
+            "step": torch.tensor(float(self._steps)),
+            "exp_avg": torch.from_numpy(-adam["first"]),
+            "exp_avg_sq": torch.from_numpy(adam["second"].copy()),
+        }

@@ -56,9 +56,7 @@ def batch_actions(space: spaces.Space[Any], num_envs: int) -> spaces.Space[Any]:
     return batch_space(space, num_envs)
 
 
-def observation_space(
-    observation: str, action: str, world: World, slots: int
-) -> spaces.Space[Any]:
+def observation_space(observation: str, action: str, world: World, slots: int) -> spaces.Space[Any]:
     """Return the observation space of one environment.
 
     With ``action="slots"`` the page so far is part of it: one more feature, the share of the page

@@ -7,9 +7,7 @@ import numpy as np
 from ..common.typing import Booleans, Integers
 
 
-def wrong_slots(
-    ranking: Integers, candidates: Booleans, length: Integers
-) -> Booleans:
+def wrong_slots(ranking: Integers, candidates: Booleans, length: Integers) -> Booleans:
     """Return (n, K) bool: which slots repeat an earlier document or show a non-candidate.
 
     Slots from a page's ``length`` (n,) on are not looked at. ``candidates`` is (n, N).
@@ -26,9 +24,7 @@ def wrong_slots(
     return wrong & used
 
 
-def next_unused(
-    document: Integers, free: Booleans
-) -> Integers:
+def next_unused(document: Integers, free: Booleans) -> Integers:
     """Return each row's document if it is free, else the next free one in index order, cyclic.
 
     ``document`` (n,), ``free`` (n, N) with at least one free document a row.
@@ -38,9 +34,7 @@ def next_unused(
     return np.where(free, distance, n_docs).argmin(axis=1)
 
 
-def repair(
-    ranking: Integers, candidates: Booleans, length: Integers
-) -> tuple[Integers, Booleans]:
+def repair(ranking: Integers, candidates: Booleans, length: Integers) -> tuple[Integers, Booleans]:
     """Return valid rankings (n, K), empty from ``length`` on, and which rows were changed (n,).
 
     From the top, a document that is used already or no candidate is replaced by the next unused

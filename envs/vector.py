@@ -124,9 +124,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
         """Show a page (or fill the next slot) in every environment."""
         if not self._started:
             raise ResetNeeded("call reset() before step()")
@@ -148,9 +146,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         done = np.ones(self.num_envs, dtype=bool)
         return self._observation, rewards, done, np.zeros_like(done), info
 
-    def _show(
-        self, query: Integers, page: Integers
-    ) -> tuple[Booleans, Floats]:
+    def _show(self, query: Integers, page: Integers) -> tuple[Booleans, Floats]:
         columns = np.ascontiguousarray(page.T)
         clicks = self.model.sample_columns(query, columns, self.np_random)
         narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
@@ -199,9 +195,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         page, self._repaired = repair(page, candidates, length)
         return page
 
-    def _step_slots(
-        self, actions: Any
-    ) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
+    def _step_slots(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
         documents = self._documents(actions, (self.num_envs,))
         rows = np.arange(self.num_envs)
         free = self.action_masks()
@@ -302,9 +296,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             info |= {"expected_clicks": expected, "_expected_clicks": everyone}
         return info
 
-    def _finals(
-        self, observation: Any, info: dict[str, Any], done: Booleans
-    ) -> dict[str, Any]:
+    def _finals(self, observation: Any, info: dict[str, Any], done: Booleans) -> dict[str, Any]:
         final = split_rows(observation) if isinstance(observation, dict) else observation
         return {
             "final_obs": final, "_final_obs": done, "final_info": info, "_final_info": done,

@@ -121,9 +121,7 @@ class StableBaselinesAgent(Agent):
         """Return a new network for the world's pages."""
         from .page_networks import PageNetwork
 
-        return PageNetwork(
-            self._features, self._candidates, self.task.slots, self.settings.hidden
-        )
+        return PageNetwork(self._features, self._candidates, self.task.slots, self.settings.hidden)
 
     def _rate(self) -> Callable[[float], float]:
         """Return the learning rate as a function of the pages shown so far.

@@ -122,5 +122,3 @@ class DQNAgent(StableBaselinesAgent):
     def policy(self) -> Policy:
         """Return the ranking that always places the document of the highest value."""
         return deployed_policy(self.model, self.task)
-
-

@@ -96,9 +96,7 @@ class SlotPolicy(Policy):
         """Return the parameters."""
         return {**self._arrays, "candidates": self.candidates, "slots": self.slots}
 
-    def next_log_probs(
-        self, query: Integers, placed: Booleans
-    ) -> Floats:
+    def next_log_probs(self, query: Integers, placed: Booleans) -> Floats:
         """Return log P(next document | page so far), (n, N), for placed documents (n, N) bool.
 
         -inf for what is placed or no candidate.
@@ -116,9 +114,7 @@ class SlotPolicy(Policy):
         total = np.exp(scores - top).sum(axis=1, keepdims=True)
         return scores - top - np.log(np.where(some, total, 1.0))
 
-    def _fill(
-        self, query: Integers, choose: Any
-    ) -> tuple[Integers, Floats]:
+    def _fill(self, query: Integers, choose: Any) -> tuple[Integers, Floats]:
         """Fill pages by ``choose(slot, rows, log_probs) -> documents`` and add up their logs."""
         ranking = np.full((len(query), self.slots), -1, dtype=np.int64)
         log_prob = np.zeros(len(query))
@@ -135,9 +131,7 @@ class SlotPolicy(Policy):
                 placed[live, document] = True
         return ranking, log_prob
 
-    def draw(
-        self, query: Integers, rng: np.random.Generator
-    ) -> tuple[Integers, Floats]:
+    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats]:
         """Draw rankings (n, K) and their exact log-probabilities (n,)."""
 
         def choose(slot: int, rows: Any, logs: Floats) -> Integers:
