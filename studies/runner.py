@@ -178,7 +178,7 @@ def _read_settings(path: Path) -> dict[str, Any] | None:
 def _replace_rows(path: Path, rows: list[Row]) -> None:
     """Write rows; a file that is there and has none to read is set aside first."""
     make_folder(path.parent)
-    if path.exists():
+    if clear_way(path).exists():
         try:
             load_rows(path)
         except (OSError, ValueError) as error:

@@ -94,8 +94,9 @@ def read_kept(path: Path, load: Callable[[Path], Content]) -> Content | None:
         if expected not in (None, _checksum(path)):
             raise ValueError("its checksum does not match")
         return load(path)
-    except (ValueError, OSError, KeyError, TypeError, EOFError) as error:
-        set_aside(path, str(error).removeprefix(f"{path}: ").splitlines()[0])
+    except Exception as error:  # whatever a library makes of a damaged file
+        reason = str(error).removeprefix(f"{path}: ") or type(error).__name__
+        set_aside(path, reason.splitlines()[0])
         return None
 
 
