@@ -1,14 +1,18 @@
-"""The protocol on a real Dask cluster: a scheduler and two worker processes on loopback."""
+"""Studies on a real Dask cluster: a scheduler and two worker processes on loopback."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from small_studies import SMALL
 
 from clickgym import studies
 from clickgym.scripts import main
@@ -21,6 +25,10 @@ OPTIONS = [
     "5", "--test-pages", "500", "--user", "DBN", "CoCM", "--logging", "epsilon-oracle", "BM25",
     "--model", "PBM", "UBM", "DBN", "dCTR", "oracle", "--seeds", "2",
 ]  # fmt: skip
+
+
+TESTS = Path(__file__).parents[1]  # workers import a study from there
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}"}
 
 
 class Cluster:
@@ -45,7 +53,9 @@ class Cluster:
             str(self.file), "--no-dashboard", *options,
         ]  # fmt: skip
         with (self.folder / "cluster.log").open("a") as log:
-            return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+            return subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=log, env=ENVIRONMENT
+            )
 
     def stop(self):
         for process in (*self.workers, self.scheduler):
@@ -81,7 +91,22 @@ def test_a_cluster_gives_the_rows_of_this_machine_and_loses_nothing(cluster, tmp
     assert not list(there.glob("cells/*.error.json"))
 
 
-def test_a_scheduler_that_is_not_there_is_said(tmp_path, capsys, monkeypatch):
+def without_times(rows):
+    return [{key: row[key] for key in row if not key.endswith("seconds")} for row in rows]
+
+
+def test_every_study_runs_on_a_cluster(cluster, tmp_path):
+    for name in SMALL:
+        if name == "learning" and not find_spec("lightgbm"):
+            continue
+        here = studies.compute_study(SMALL[name], tmp_path / f"{name}-here")
+        place = tmp_path / f"{name}-there"
+        there = studies.compute_study(SMALL[name], place, scheduler=cluster.address)
+        assert there.computed == here.computed, name
+        assert without_times(there.rows) == without_times(here.rows), name
+
+
+def test_a_scheduler_that_is_not_there_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(workers, "_CONNECT", 1)
     options = ["--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "new")]
     assert main([*OPTIONS, *options]) == 1
