@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
@@ -36,7 +34,3 @@ class ARM(PrefixModel):
         if not 1 <= len(self.weights) <= PREFIX_SLOTS:
             raise ValueError(f"weights must have 1 to {PREFIX_SLOTS} entries")
         super().__init__(attractiveness, expit(prefix_design(len(self.weights)) @ self.weights))
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "weights": self.weights}

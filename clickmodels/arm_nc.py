@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,10 +45,6 @@ class ARMNC(WithAttractiveness, ClickModel):
     def max_slots(self) -> int:
         """K."""
         return len(self.weights) - 1
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "weights": self.weights}
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike

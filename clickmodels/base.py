@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..common import checks
@@ -82,8 +84,15 @@ class ClickModel(Shared):
         raise NotCapable(f"{cls.__name__} does not define fit(); clickmodels.fit() may fit it")
 
     def state(self) -> dict[str, Any]:
-        """Return the keyword arguments that make this model again: arrays and JSON values."""
-        raise NotCapable(f"{type(self).__name__} does not define state()")
+        """Return the keyword arguments that make this model again: arrays and JSON values.
+
+        Here the attributes that have the names of the constructor's arguments; None is left out.
+        """
+        names = inspect.signature(type(self)).parameters
+        if not all(hasattr(self, name) for name in names):
+            raise NotCapable(f"{type(self).__name__} does not define state()")
+        state = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in state.items() if value is not None}
 
     @classmethod
     def from_state(cls, **state: Any) -> ClickModel:
@@ -109,16 +118,14 @@ class ClickModel(Shared):
         probs = self.conditional_click_probs(query, ranking, clicks)
         return log_of_outcomes(probs, np.asarray(clicks, dtype=bool)).sum(axis=1)
 
-    def sample(self, query: ArrayLike, ranking: ArrayLike, rng: np.random.Generator) -> Booleans:
+    def sample(self, query: ArrayLike, ranking: ArrayLike, rng: Generator) -> Booleans:
         """Draw clicks, (n, K) bool."""
         self.require(GENERATIVE)
         query, ranking = self.checked_pages(query, ranking)
         columns = np.ascontiguousarray(ranking.T)
         return np.ascontiguousarray(self.sample_columns(query, columns, rng).T)
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks for pages laid out slot by slot, (K, n), without checking them.
 
         It is what ``sample`` and the environments call; each rank is one contiguous row. Here it
@@ -146,9 +153,9 @@ class ClickModel(Shared):
         return sum_over_prefixes(self, query, ranking)
 
     def estimate_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, samples: int, rng: np.random.Generator
+        self, query: ArrayLike, ranking: ArrayLike, samples: int, rng: Generator
     ) -> tuple[Floats, Floats]:
-        """Estimate ``click_probs`` from ``samples`` draws a page.
+        """Estimate ``click_probs`` from ``samples`` draws per page.
 
         Returns
         -------

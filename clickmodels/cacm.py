@@ -34,7 +34,3 @@ class CACMMinus(PrefixModel):
     """
 
     table_fit = ExaminedFit(prefix_cells, gru_examination, uses_network=True)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "examination": self.examination}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..common import checks
-from .reading.attractiveness import Table
+from .reading.attractiveness import Table, read_probabilities
 from .reading.cascade import CascadeModel, CascadeReading
 from .registry import register
 from .tablefit.cascade_fit import CascadeFit
@@ -35,14 +33,9 @@ class CCM(CascadeModel):
 
     def __init__(self, attractiveness: ArrayLike, continuation: ArrayLike) -> None:
         super().__init__(attractiveness)
-        self.continuation = checks.probabilities(continuation, "continuation", 1).copy()
+        self.continuation = read_probabilities(continuation, "continuation", 1)
         checks.same_shape(self.continuation, (3,), "continuation", "this model")
-        self.continuation.flags.writeable = False
         skip, irrelevant, relevant = self.continuation.tolist()
         after_click = irrelevant + (relevant - irrelevant) * self.attractiveness
         table = Table(np.clip(after_click, 0.0, 1.0), "continuation")
         self._reading = CascadeReading(self._attractiveness, skip, table)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "continuation": self.continuation}

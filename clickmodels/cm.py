@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -40,7 +38,3 @@ class CM(CascadeModel):
     def __init__(self, attractiveness: ArrayLike) -> None:
         super().__init__(attractiveness)
         self._reading = SatisfiedReading(self._attractiveness, np.ones(self.shape), 1.0)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
@@ -13,7 +14,7 @@ from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import ClickModel
 from .pages import log_of_outcomes
-from .reading.attractiveness import WithAttractiveness
+from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .reading.browsing import Browsing
 from .registry import register
 
@@ -26,9 +27,9 @@ class CoCM(WithAttractiveness, ClickModel):
 
     Assumptions: each page is read in one of three modes. Top-down, a document is clicked if it is
     examined, attractive and not outshone by the next one (``1 - attractiveness / 2`` of it), and
-    never right after a click; examination fades by ``continuation`` a rank and by
-    ``1 - satisfaction`` a click. Bottom-up is the same, read from the last document shown upwards.
-    In no-look, slots are clicked blindly. Beyond the page's ends there is no neighbour
+    never right after a click; examination fades by ``continuation`` per rank and by
+    ``1 - satisfaction`` per click. Bottom-up is the same, read from the last document shown
+    upwards. In no-look, slots are clicked blindly. Beyond the page's ends there is no neighbour
     (attractiveness 0).
 
     Parameters
@@ -45,7 +46,7 @@ class CoCM(WithAttractiveness, ClickModel):
     The modes' posterior moves with the observed clicks, so ``conditional_click_probs`` needs
     P(c_1 .. c_k) under each mode. Top-down gives it directly. Bottom-up has not yet shown what
     lies below: those clicks are summed out over (number of clicks below, was the document just
-    below clicked), which costs O(K²) a page. The paper prints modes (0.2, 0.7, 0.3) for its
+    below clicked), which costs O(K²) per page. The paper prints modes (0.2, 0.7, 0.3) for its
     mismatch variant, which do not sum to one; (0.2, 0.7, 0.1) are the released code's.
     """
 
@@ -68,24 +69,13 @@ class CoCM(WithAttractiveness, ClickModel):
         self.modes = tuple(weights.tolist())
         self.no_look: Floats | None = None
         if no_look is not None:
-            self.no_look = checks.probabilities(no_look, "no_look", 1).copy()
-            self.no_look.flags.writeable = False
+            self.no_look = read_probabilities(no_look, "no_look", 1)
         self._browsing = Browsing(self.satisfaction, self.continuation)
 
     @property
     def max_slots(self) -> int | None:
         """The length of ``no_look``, if it was given."""
         return None if self.no_look is None else len(self.no_look)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {
-            "attractiveness": self.attractiveness,
-            "satisfaction": self.satisfaction,
-            "continuation": self.continuation,
-            "modes": list(self.modes),
-            **({} if self.no_look is None else {"no_look": self.no_look}),
-        }
 
     def _blind(self, slots: int) -> Floats:
         if self.no_look is not None:
@@ -110,9 +100,9 @@ class CoCM(WithAttractiveness, ClickModel):
         ])  # fmt: skip
         # A click on an empty slot is impossible in every mode; reversing a page leaves it out.
         by_mode[BOTTOM_UP, (clicks & ~shown).any(axis=1)] = -np.inf
-        return self._mixed(by_mode)
+        return self._mix(by_mode)
 
-    def _mixed(self, by_mode: Floats) -> Floats:
+    def _mix(self, by_mode: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             weights = np.log(np.array(self.modes)).reshape((3,) + (1,) * (by_mode.ndim - 1))
         return np.logaddexp.reduce(by_mode + weights, axis=0)
@@ -135,9 +125,9 @@ class CoCM(WithAttractiveness, ClickModel):
             with np.errstate(divide="ignore"):
                 click[mode] = before[mode] + np.log(probs)
         before[BOTTOM_UP], click[BOTTOM_UP] = self._browsing.upwards(values, clicks, shown)
-        total = self._mixed(before)
+        total = self._mix(before)
         possible = total > -np.inf
-        ratio = self._mixed(click) - np.where(possible, total, 0.0)
+        ratio = self._mix(click) - np.where(possible, total, 0.0)
         return np.where(possible, np.minimum(np.exp(ratio), 1.0), 0.0)
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
@@ -166,9 +156,7 @@ class CoCM(WithAttractiveness, ClickModel):
         result += no_look * blind
         return result
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n): bottom-up pages are turned over, so one recursion serves both."""
         mode = rng.random(columns.shape[1])
         blind = mode >= self.modes[TOP_DOWN] + self.modes[BOTTOM_UP]
@@ -176,9 +164,9 @@ class CoCM(WithAttractiveness, ClickModel):
         uniforms = rng.random(columns.shape)
         values = self._attractiveness.columns(query, columns)
         short = bool((columns[-1] < 0).any())
-        values = _turned(values, upwards, columns, short)
+        values = _turn_over(values, upwards, columns, short)
         clicks = self._browsing.sample(values, uniforms)
-        clicks = _turned(clicks, upwards, columns, short)
+        clicks = _turn_over(clicks, upwards, columns, short)
         clicks[:, blind] = uniforms[:, blind] < self._blind(len(columns))[:, None]
         if short:
             clicks &= columns >= 0
@@ -216,7 +204,7 @@ def _read_upwards(values: NDArray[Any], shown: Booleans) -> NDArray[Any]:
     return np.where(place >= 0, turned, np.zeros((), values.dtype))
 
 
-def _turned(
+def _turn_over(
     values: NDArray[Any], turn: Booleans, columns: Integers, short: bool
 ) -> NDArray[Any]:
     """Turn over the chosen pages of (K, n) ``values``."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
-from .reading.independent import IndependentModel
+from .reading.independent import IndependentModel, WithWorldSize
 from .registry import register
 from .tablefit.counting import check_log, count_by_rank, rate
 
 
 @register("CTR")
-class CTR(IndependentModel):
+class CTR(WithWorldSize, IndependentModel):
     """Global click-through rate: one number for every document at every rank.
 
     Assumptions: clicks do not depend on anything. It is the least that a model must beat.
@@ -29,11 +27,8 @@ class CTR(IndependentModel):
     """
 
     def __init__(self, click_rate: float, n_queries: int, n_docs: int) -> None:
+        super().__init__(n_queries, n_docs)
         self.click_rate = float(checks.probabilities(click_rate, "click_rate", 0))
-        self._shape = (
-            checks.positive_integer(n_queries, "n_queries"),
-            checks.positive_integer(n_docs, "n_docs"),
-        )
 
     @classmethod
     def fit(cls, log: ClickLog, world: World, seed: int = 0) -> CTR:
@@ -42,20 +37,6 @@ class CTR(IndependentModel):
         clicks, impressions = count_by_rank(log)
         click_rate = float(rate(clicks.sum(), impressions.sum()))
         return cls(click_rate, world.n_queries, world.n_docs)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of queries and candidate places."""
-        return self._shape
-
-    def relevance(self) -> Floats:
-        """Return zeros, (Q, N): all documents tie."""
-        return np.broadcast_to(0.0, self._shape)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        n_queries, n_docs = self._shape
-        return {"click_rate": self.click_rate, "n_queries": n_queries, "n_docs": n_docs}
 
     def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         return np.where(document >= 0, self.click_rate, 0.0)

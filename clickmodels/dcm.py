@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
-from ..common import checks
+from .reading.attractiveness import read_probabilities
 from .reading.cascade import CascadeModel, CascadeReading, RankRates
 from .registry import register
 from .tablefit.cascade_fit import CascadeFit
@@ -34,17 +32,10 @@ class DCM(CascadeModel):
 
     def __init__(self, attractiveness: ArrayLike, continuation: ArrayLike) -> None:
         super().__init__(attractiveness)
-        self.continuation = checks.probabilities(continuation, "continuation", 1).copy()
-        if not len(self.continuation):
-            raise ValueError("continuation must have at least one rank")
-        self.continuation.flags.writeable = False
+        self.continuation = read_probabilities(continuation, "continuation", 1)
         self._reading = CascadeReading(self._attractiveness, 1.0, RankRates(self.continuation))
 
     @property
     def max_slots(self) -> int:
         """The length of ``continuation``."""
         return len(self.continuation)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "continuation": self.continuation}

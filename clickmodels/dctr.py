@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
 from ..common.random import Uniforms
@@ -72,12 +70,6 @@ class DCTR(IndependentModel):
     def relevance(self) -> Floats:
         """Return the click rate, (Q, N)."""
         return self.click_rate
-
-    def state(self) -> dict[str, Any]:
-        """Return the counts and the smoothing."""
-        return {
-            "clicks": self.clicks, "impressions": self.impressions, "smoothing": self.smoothing,
-        }  # fmt: skip
 
     def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         return self._rates.columns(query, document)  # broadcasts, so it serves rows too

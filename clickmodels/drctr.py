@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
-from .reading.independent import IndependentModel
+from .reading.independent import IndependentModel, WithWorldSize
 from .registry import register
 from .tablefit.counting import (
     Counts,
@@ -25,7 +23,7 @@ from .tablefit.counting import (
 
 
 @register("drCTR")
-class DRCTR(IndependentModel):
+class DRCTR(WithWorldSize, IndependentModel):
     """Click-through rate by query-document pair and rank (equation 3 of the robustness paper).
 
     Assumptions: clicks depend on query, document and rank, on nothing else on the page, and what
@@ -69,12 +67,9 @@ class DRCTR(IndependentModel):
         smoothing: float = 1.0,
         smooth_relevance: bool = False,
     ) -> None:
-        self._shape = (
-            checks.positive_integer(n_queries, "n_queries"),
-            checks.positive_integer(n_docs, "n_docs"),
-        )
+        super().__init__(n_queries, n_docs)
         self.clicks, self.impressions = check_counts(clicks, impressions)
-        self.pairs = _check_pairs(pairs, self._shape, len(self.clicks))
+        self.pairs = _check_pairs(pairs, self.shape, len(self.clicks))
         self.smoothing = check_smoothing(smoothing)
         self.smooth_relevance = bool(smooth_relevance)
         by_rank = Counts(self.clicks.sum(axis=0), self.impressions.sum(axis=0))
@@ -107,11 +102,6 @@ class DRCTR(IndependentModel):
         return cls(*counts, world.n_queries, world.n_docs, smoothing, smooth_relevance)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of queries and candidate places."""
-        return self._shape
-
-    @property
     def max_slots(self) -> int:
         """The number of slots of the log."""
         return self.clicks.shape[1]
@@ -120,25 +110,17 @@ class DRCTR(IndependentModel):
         """Return the sums over ranks of equation 3, (Q, N)."""
         return self._relevance
 
-    def state(self) -> dict[str, Any]:
-        """Return the counts and the settings."""
-        return {
-            "pairs": self.pairs, "clicks": self.clicks, "impressions": self.impressions,
-            "n_queries": self._shape[0], "n_docs": self._shape[1],
-            "smoothing": self.smoothing, "smooth_relevance": self.smooth_relevance,
-        }  # fmt: skip
-
     def _scores(self) -> Floats:
         clicked = self.prior > 0
         weight = np.where(clicked, 1.0 / np.where(clicked, self.prior, 1.0), 0.0)
         rates = self._rates if self.smooth_relevance else rate(self.clicks, self.impressions)
         never_shown = float(clicked.sum()) if self.smooth_relevance else 0.0
-        scores = np.full(self._shape, never_shown)
+        scores = np.full(self.shape, never_shown)
         scores.reshape(-1)[self.pairs] = rates @ weight
         return scores
 
     def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
-        row = self._rows.take(query * (self._shape[1] + 1) + document, mode="wrap")
+        row = self._rows.take(query * (self.shape[1] + 1) + document, mode="wrap")
         return self._flat.take(np.multiply(row, self.max_slots, dtype=np.int64) + rank)
 
 

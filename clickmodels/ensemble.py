@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
@@ -169,9 +170,7 @@ class Ensemble(ClickModel):
         each = [member.expected_clicks(query, ranking) for member in self.members]
         return np.std(each, axis=0, ddof=1)
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n): a member for each page, then its clicks."""
         clicks = np.empty(columns.shape, dtype=bool)
         chosen = rng.integers(len(self.members), size=len(query))

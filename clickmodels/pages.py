@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.typing import Booleans, Floats, Integers
-from .tablefit.cells import PREFIX_SLOTS
+from .tablefit.cells import PREFIX_SLOTS, all_clicks
 
 if TYPE_CHECKING:
     from .base import ClickModel
@@ -60,12 +60,6 @@ def zero_after_impossible(probs: Floats, clicks: Booleans) -> Floats:
         after = np.logical_or.accumulate(impossible, axis=1)
         probs[:, 1:][after[:, :-1]] = 0.0
     return probs
-
-
-def all_clicks(slots: int) -> Booleans:
-    """Return all 2^slots click vectors, (2^slots, slots) bool; the last slot varies fastest."""
-    codes = np.arange(1 << slots)[:, None]
-    return (codes >> np.arange(slots)[::-1]) & 1 == 1
 
 
 def sum_over_prefixes(model: ClickModel, query: Integers, ranking: Integers) -> Floats:

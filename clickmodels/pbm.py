@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Floats, Integers
-from .reading.attractiveness import WithAttractiveness
+from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .reading.independent import IndependentModel
 from .registry import register
 from .tablefit.cells import rank_cells
@@ -35,20 +32,13 @@ class PBM(WithAttractiveness, IndependentModel):
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
-        self.examination = checks.probabilities(examination, "examination", 1).copy()
-        if not len(self.examination):
-            raise ValueError("examination must have at least one rank")
-        self.examination.flags.writeable = False
+        self.examination = read_probabilities(examination, "examination", 1)
         self._examination_list = self.examination.tolist()
 
     @property
     def max_slots(self) -> int:
         """The length of ``examination``."""
         return len(self.examination)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "examination": self.examination}
 
     def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         return self._attractiveness.columns(query, document) * self.examination[rank]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -20,7 +20,7 @@ class PopularityModel(ClickModel):
     Parameters
     ----------
     scores : (Q, N)
-        Memory is 8 bytes a pair, shown or not.
+        Memory is 8 bytes per pair, shown or not.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK})
@@ -35,10 +35,6 @@ class PopularityModel(ClickModel):
     def relevance(self) -> Floats:
         """Return the scores, (Q, N)."""
         return self.scores
-
-    def state(self) -> dict[str, Any]:
-        """Return the scores."""
-        return {"scores": self.scores}
 
 
 @register("TopPop")

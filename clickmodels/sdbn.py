@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy.typing import ArrayLike
 
 from ..common.typing import Floats
@@ -39,10 +37,6 @@ class SDBN(CascadeModel):
     def satisfaction(self) -> Floats:
         """P(satisfied | clicked), (Q, N)."""
         return self._reading.satisfied.values
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "satisfaction": self.satisfaction}
 
     def relevance(self) -> Floats:
         """Return attractiveness times satisfaction, (Q, N)."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import ClickModel
 from .pages import zero_after_impossible
-from .reading.attractiveness import WithAttractiveness
+from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .registry import register
 from .tablefit.cells import latest_cells
 from .tablefit.examined_fit import ExaminedFit
@@ -37,21 +35,16 @@ class UBM(WithAttractiveness, ClickModel):
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
-        self.examination = checks.probabilities(examination, "examination", 2).copy()
+        self.examination = read_probabilities(examination, "examination", 2)
         rows, columns = self.examination.shape
-        if rows != columns or rows == 0:
+        if rows != columns:
             raise ValueError(f"examination must be square, not {self.examination.shape}")
-        self.examination.flags.writeable = False
         self._examination_list = self.examination.tolist()
 
     @property
     def max_slots(self) -> int:
         """The size of ``examination``."""
         return len(self.examination)
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters."""
-        return {"attractiveness": self.attractiveness, "examination": self.examination}
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
@@ -90,9 +83,7 @@ class UBM(WithAttractiveness, ClickModel):
             latest[slot + 1] = result[slot]
         return result
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n)."""
         values = self._attractiveness.columns(query, columns)
         uniforms = rng.random(columns.shape)

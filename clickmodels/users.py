@@ -54,21 +54,25 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
         raise ValueError(f"unknown user {name!r}; known: {', '.join(_USERS)}")
     if not isinstance(world, World):
         raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
-    make = _USERS[name]
-    known = [one for one in inspect.signature(make).parameters if one != "world"]
-    unknown = sorted(set(params) - set(known))
+    make, scale = _USERS[name]
+    slots = checks.positive_integer(slots, "slots")
+    of_all = {"floor": 0.0} if scale is None else {"floor": 0.0, "attractiveness_scale": scale}
+    own = list(inspect.signature(make).parameters)[3:]
+    unknown = sorted(set(params) - {*of_all, *own})
     if unknown:
         raise TypeError(
-            f"the user {name} has no parameter {', '.join(unknown)}; it has: {', '.join(known)}"
+            f"the user {name} has no parameter {', '.join(unknown)}; it has: "
+            f"{', '.join([*of_all, *own, 'slots'])}"
         )
-    model = make(world, slots=checks.positive_integer(slots, "slots"), **params)
+    shared = {key: params.pop(key, default) for key, default in of_all.items()}
+    model = make(_attractiveness(world, **shared), world, slots, **params)
     model.fingerprint, model.label = world.fingerprint, name
     return model
 
 
-def _attractiveness(world: World, scale: float, floor: float) -> Floats:
+def _attractiveness(world: World, floor: float, attractiveness_scale: float = 1.0) -> Floats:
     floor = float(checks.probabilities(floor, "floor", 0))
-    values = checks.probabilities(scale, "attractiveness_scale", 0) * world.gain
+    values = checks.probabilities(attractiveness_scale, "attractiveness_scale", 0) * world.gain
     return np.where(world.candidates, np.maximum(values, floor), 0.0)
 
 
@@ -83,103 +87,64 @@ def _fading(decay: float, slots: int) -> Floats:
     return np.power(decay, np.arange(slots, dtype=np.float64))
 
 
-# Each user's signature is the table of its parameters and their defaults.
+# Users are made from attractiveness (Q, N), the world, the slots, and parameters of their own:
+# their signatures are the table of names and defaults.
 
 
 def _dbn(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    satisfaction_scale: float = 0.9,
-    continuation: float = 0.9,
-) -> ClickModel:
-    values = _attractiveness(world, attractiveness_scale, floor)
+    values: Floats, world: World, slots: int,
+    satisfaction_scale: float = 0.9, continuation: float = 0.9,
+) -> ClickModel:  # fmt: skip
     return DBN(values, _satisfaction(world, satisfaction_scale), continuation)
 
 
 def _cocm(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    satisfaction: float = 0.7,
-    continuation: float = 0.9,
-    modes: Sequence[float] = (0.6, 0.3, 0.1),
-    no_look: ArrayLike | None = None,
-) -> ClickModel:
-    values = _attractiveness(world, 1.0, floor)
+    values: Floats, world: World, slots: int,
+    satisfaction: float = 0.7, continuation: float = 0.9,
+    modes: Sequence[float] = (0.6, 0.3, 0.1), no_look: ArrayLike | None = None,
+) -> ClickModel:  # fmt: skip
     return CoCM(values, satisfaction, continuation, modes, no_look)
 
 
-def _pbm(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    decay: float = 0.9,
-) -> ClickModel:
-    return PBM(_attractiveness(world, attractiveness_scale, floor), _fading(decay, slots))
+def _pbm(values: Floats, world: World, slots: int, decay: float = 0.9) -> ClickModel:
+    return PBM(values, _fading(decay, slots))
 
 
-def _ubm(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    decay: float = 0.9,
-) -> ClickModel:
+def _ubm(values: Floats, world: World, slots: int, decay: float = 0.9) -> ClickModel:
     decay = float(checks.probabilities(decay, "decay", 0))
     # 0-based slot s and latest rank r' give the exponent r - r' - 1 = s - r'; it is never below 0.
-    distance = np.maximum(np.arange(slots)[:, None] - np.arange(slots), 0)
-    return UBM(_attractiveness(world, attractiveness_scale, floor), decay**distance)
+    return UBM(values, decay ** np.maximum(np.arange(slots)[:, None] - np.arange(slots), 0))
 
 
 def _sdbn(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    satisfaction_scale: float = 0.9,
+    values: Floats, world: World, slots: int, satisfaction_scale: float = 0.9
 ) -> ClickModel:
-    values = _attractiveness(world, attractiveness_scale, floor)
     return SDBN(values, _satisfaction(world, satisfaction_scale))
 
 
-def _dcm(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    decay: float = 0.9,
-) -> ClickModel:
-    values = _attractiveness(world, attractiveness_scale, floor)
+def _dcm(values: Floats, world: World, slots: int, decay: float = 0.9) -> ClickModel:
     return DCM(values, float(checks.probabilities(decay, "decay", 0)) * _fading(decay, slots))
 
 
-def _cm(
-    world: World, slots: int, floor: float = 0.0, attractiveness_scale: float = 0.95
-) -> ClickModel:
-    return CM(_attractiveness(world, attractiveness_scale, floor))
+def _cm(values: Floats, world: World, slots: int) -> ClickModel:
+    return CM(values)
 
 
 def _ccm(
-    world: World,
-    slots: int,
-    floor: float = 0.0,
-    attractiveness_scale: float = 0.95,
-    continuation: ArrayLike = (0.9, 0.8, 0.1),
+    values: Floats, world: World, slots: int, continuation: ArrayLike = (0.9, 0.8, 0.1)
 ) -> ClickModel:
-    return CCM(_attractiveness(world, attractiveness_scale, floor), continuation)
+    return CCM(values, continuation)
 
 
-_USERS: dict[str, Callable[..., ClickModel]] = {
-    "DBN": _dbn,
-    "CoCM": _cocm,
-    "CoCM-mismatch": partial(_cocm, modes=MISMATCH_MODES),
-    "PBM": _pbm,
-    "UBM": _ubm,
-    "SDBN": _sdbn,
-    "DCM": _dcm,
-    "CM": _cm,
-    "CCM": _ccm,
+# How each user is made, and its default attractiveness_scale; None: it has no such parameter.
+_USERS: dict[str, tuple[Callable[..., ClickModel], float | None]] = {
+    "DBN": (_dbn, 0.95),
+    "CoCM": (_cocm, None),
+    "CoCM-mismatch": (partial(_cocm, modes=MISMATCH_MODES), None),
+    "PBM": (_pbm, 0.95),
+    "UBM": (_ubm, 0.95),
+    "SDBN": (_sdbn, 0.95),
+    "DCM": (_dcm, 0.95),
+    "CM": (_cm, 0.95),
+    "CCM": (_ccm, 0.95),
 }

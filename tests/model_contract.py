@@ -19,8 +19,8 @@ from scipy.stats import chisquare
 
 from clickgym import clickmodels
 from clickgym.clickmodels import ClickModel, fitting
-from clickgym.clickmodels.pages import all_clicks
 from clickgym.clickmodels.registry import registered_class
+from clickgym.clickmodels.tablefit.cells import all_clicks
 from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog
 

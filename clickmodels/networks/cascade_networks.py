@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from ..registry import network_of
-from .network import Network, PairLogits, click_loss, probabilities
+from .embeddings import PairLogits
+from .network import Network, click_loss
 
 if TYPE_CHECKING:
     from ...data import World
@@ -26,10 +27,6 @@ class CascadeNetwork(Network):
     def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return P(goes on) after a skip, and after a click on each slot, (n, K)."""
         raise NotImplementedError(f"{type(self).__name__} does not define goes_on()")
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the table of attractiveness."""
-        return {"attractiveness": self.attractiveness.table()}
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, by filtering P(examined) down the page."""
@@ -59,10 +56,6 @@ class SDBNNetwork(CascadeNetwork):
         """Return one, and P(not satisfied)."""
         return 1.0, torch.sigmoid(-self.satisfaction(query, ranking))
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the tables of attractiveness and satisfaction."""
-        return {**super().arguments(), "satisfaction": self.satisfaction.table()}
-
 
 @network_of("DBN")
 class DBNNetwork(CascadeNetwork):
@@ -78,14 +71,6 @@ class DBNNetwork(CascadeNetwork):
         rate = torch.sigmoid(self.continuation)
         return rate, rate * torch.sigmoid(-self.satisfaction(query, ranking))
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the tables of attractiveness and satisfaction, and γ."""
-        return {
-            **super().arguments(),
-            "satisfaction": self.satisfaction.table(),
-            "continuation": float(probabilities(self.continuation)),
-        }
-
 
 @network_of("DCM")
 class DCMNetwork(CascadeNetwork):
@@ -98,10 +83,6 @@ class DCMNetwork(CascadeNetwork):
     def goes_on(self, query: Tensor, ranking: Tensor, attractive: Tensor) -> GoesOn:
         """Return one, and a probability by rank."""
         return 1.0, torch.sigmoid(self.continuation).expand(ranking.shape)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return attractiveness, and the probabilities by rank."""
-        return {**super().arguments(), "continuation": probabilities(self.continuation)}
 
 
 @network_of("CCM")
@@ -116,10 +97,6 @@ class CCMNetwork(CascadeNetwork):
         """Return τ₁, and τ₂ (1 - a) + τ₃ a."""
         skip, irrelevant, relevant = torch.sigmoid(self.continuation)
         return skip, irrelevant + (relevant - irrelevant) * attractive
-
-    def arguments(self) -> dict[str, Any]:
-        """Return attractiveness, and τ."""
-        return {**super().arguments(), "continuation": probabilities(self.continuation)}
 
 
 @network_of("CM")

@@ -48,8 +48,18 @@ class Network(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} does not define loss()")
 
     def arguments(self) -> dict[str, Any]:
-        """Return the keyword arguments that make the trained model, as arrays."""
-        raise NotImplementedError(f"{type(self).__name__} does not define arguments()")
+        """Return the keyword arguments that make the trained model, as arrays.
+
+        Here the probabilities of all logits, by their names: those of pairs and single parameters.
+        """
+        pairs = {
+            name: module.table()
+            for name, module in self.named_children()
+            if isinstance(module, PairLogits)
+        }
+        return pairs | {
+            name: probabilities(values) for name, values in self.named_parameters(recurse=False)
+        }
 
     def frozen(self) -> ClickModel:
         """Return the trained model, as arrays."""
@@ -71,14 +81,14 @@ class ExaminedNetwork(Network):
         self.slots = slots
         self.attractiveness = PairLogits(world, embedding, hidden)
 
-    def examination(self, clicks: Tensor) -> Tensor:
+    def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return the examination logits of every slot, (n, K), from the clicks (n, K)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define examination()")
+        raise NotImplementedError(f"{type(self).__name__} does not define examination_logits()")
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""
         attractive = functional.logsigmoid(self.attractiveness(query, ranking))
-        examined = functional.logsigmoid(self.examination(clicks))
+        examined = functional.logsigmoid(self.examination_logits(clicks))
         return click_loss(attractive + examined, clicks, ranking >= 0)
 
 
@@ -94,21 +104,14 @@ class CellNetwork(ExaminedNetwork):
     ) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.model_name, self.cells = name, cells  # type: ignore[misc]
-        self.logits = nn.Parameter(torch.zeros(cells.shape(slots)))
+        self.examination = nn.Parameter(torch.zeros(cells.shape(slots)))
 
-    def examination(self, clicks: Tensor) -> Tensor:
+    def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return the logits of the slots' cells."""
         none = torch.zeros(len(clicks), dtype=torch.long, device=clicks.device)
         walk: Any = self.cells(clicks)  # type: ignore[arg-type]
         numbers = [first + (none if local is None else local) for first, _, local in walk]
-        return self.logits.reshape(-1)[torch.stack(numbers, dim=1)]
-
-    def arguments(self) -> dict[str, Any]:
-        """Return attractiveness and the table of examination."""
-        return {
-            "attractiveness": self.attractiveness.table(),
-            "examination": probabilities(self.logits),
-        }
+        return self.examination.reshape(-1)[torch.stack(numbers, dim=1)]
 
 
 def probabilities(logits: Tensor) -> Floats:

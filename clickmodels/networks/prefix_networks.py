@@ -13,6 +13,7 @@ from torch.nn import functional
 from ...common.typing import Floats, Integers
 from ..registry import network_of
 from ..tablefit.cells import PREFIX_SLOTS, prefix_cells
+from ..tablefit.examined_fit import Examination
 from ..tablefit.pair_counts import PairCellFold
 from .network import ExaminedNetwork, probabilities, seeded
 
@@ -37,14 +38,14 @@ class ARMNetwork(ExaminedNetwork):
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots))
 
-    def examination(self, clicks: Tensor) -> Tensor:
+    def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return w_0 plus the weights of the clicks above."""
         seen = torch.cumsum(clicks[:, :-1] * self.weights[1:], dim=1)
         return self.weights[0] + functional.pad(seen, (1, 0))
 
     def arguments(self) -> dict[str, Any]:
         """Return attractiveness and weights."""
-        return _regression(self)
+        return {**super().arguments(), "weights": self.weights.detach().double().numpy()}
 
 
 @network_of("ARM-NC")
@@ -55,20 +56,13 @@ class ARMNCNetwork(ExaminedNetwork):
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots + 1))
 
-    def examination(self, clicks: Tensor) -> Tensor:
+    def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return w_0 plus the weights of the clicks above and of the click itself."""
         return self.weights[0] + torch.cumsum(clicks * self.weights[1:], dim=1)
 
     def arguments(self) -> dict[str, Any]:
         """Return attractiveness and weights."""
-        return _regression(self)
-
-
-def _regression(network: ARMNetwork | ARMNCNetwork) -> dict[str, Any]:
-    return {
-        "attractiveness": network.attractiveness.table(),
-        "weights": network.weights.detach().double().numpy(),
-    }
+        return {**super().arguments(), "weights": self.weights.detach().double().numpy()}
 
 
 class ClickGRU(nn.Module):
@@ -134,16 +128,13 @@ class CACMMinusNetwork(ExaminedNetwork):
         super().__init__(world, slots, embedding, hidden)
         self.gru = ClickGRU(slots, hidden)
 
-    def examination(self, clicks: Tensor) -> Tensor:
+    def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return the GRU's logits."""
         return self.gru(clicks)
 
     def arguments(self) -> dict[str, Any]:
         """Return attractiveness and the examination of every click prefix."""
-        return {
-            "attractiveness": self.attractiveness.table(),
-            "examination": probabilities(self.gru.by_prefix()),
-        }
+        return {**super().arguments(), "examination": probabilities(self.gru.by_prefix())}
 
     @staticmethod
     def examination_of(fold: PairCellFold, seed: int) -> GRUExamination:
@@ -152,7 +143,7 @@ class CACMMinusNetwork(ExaminedNetwork):
             return GRUExamination(fold.slots, _TABLE_HIDDEN, fold.cells)
 
 
-class GRUExamination:
+class GRUExamination(Examination):
     """The GRU's logits of the cells of a folded log, in the form that ``fit_examined`` takes."""
 
     def __init__(self, slots: int, hidden: int, cells: Integers) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.random import Generator
 
 from ...common import checks
 from ...common.progress import progress
@@ -106,7 +107,7 @@ def train(
 
 
 def _batches(
-    rng: np.random.Generator, pages: int, settings: TrainingSettings
+    rng: Generator, pages: int, settings: TrainingSettings
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each mini-batch, all passes one after the other."""
     for _ in range(settings.epochs):

@@ -11,6 +11,15 @@ from ...common.typing import Floats, Integers
 _KEPT_ROWS = 4096
 
 
+def read_probabilities(values: ArrayLike, name: str, ndim: int) -> Floats:
+    """Return a read-only copy of an array of probabilities with at least one entry."""
+    array = checks.probabilities(values, name, ndim).copy()
+    if not array.size:
+        raise ValueError(f"{name} is empty, shape {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
 class Table:
     """A read-only (Q, N) table of probabilities in which an empty slot (-1) has value 0.
 

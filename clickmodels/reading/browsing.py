@@ -24,14 +24,14 @@ class Browsing:
         """Return P(C_k = 1 | c_<k) for pages (n, K) of attractiveness and clicks; -> (n, K)."""
         before = np.zeros(values.shape, dtype=np.int64)
         before[:, 1:] = np.cumsum(clicks, axis=1)[:, :-1]
-        probs = outshone(values) * self._fading(values.shape[1]) * self.stay**before
+        probs = damp_by_next(values) * self._fading(values.shape[1]) * self.stay**before
         probs[:, 1:][clicks[:, :-1]] = 0.0
         return probs
 
     def marginals(self, values: Floats) -> Floats:
         """Return P(C_k = 1) for pages (n, K), by recursion over the state; -> (n, K)."""
         n, slots = values.shape
-        base = np.ascontiguousarray((outshone(values) * self._fading(slots)).T)
+        base = np.ascontiguousarray((damp_by_next(values) * self._fading(slots)).T)
         result = np.empty((slots, n))
         for slot, (free, _, click) in enumerate(self._forward(base)):
             result[slot] = (free * click).sum(axis=0)
@@ -159,7 +159,7 @@ class Browsing:
         return np.asarray(self.continuation ** np.arange(slots), dtype=np.float64)
 
 
-def outshone(values: Floats) -> Floats:
+def damp_by_next(values: Floats) -> Floats:
     """Return ``a_k (1 - a_{k+1} / 2)`` for pages (n, K); beyond the page there is nothing."""
     result = values.copy()
     result[:, :-1] *= 1.0 - values[:, 1:] / 2.0

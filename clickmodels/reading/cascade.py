@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ...common import checks
@@ -83,8 +84,8 @@ class CascadeReading:
         total: Floats = self.marginals(query, columns).sum(axis=0)
         return total
 
-    def sample(self, query: Integers, columns: Integers, rng: np.random.Generator) -> Booleans:
-        """Draw clicks, (K, n); one uniform a slot decides both the click and what follows."""
+    def sample(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
+        """Draw clicks, (K, n); one uniform per slot decides both the click and what follows."""
         uniforms = rng.random(columns.shape)
         values = self.attractive.columns(query, columns)
         clicks = uniforms < values
@@ -152,7 +153,7 @@ class SatisfiedReading(CascadeReading):
             examined *= goes_on[slot]
         return total
 
-    def sample(self, query: Integers, columns: Integers, rng: np.random.Generator) -> Booleans:
+    def sample(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n); one uniform per slot, and one per page for how far reading goes."""
         uniforms = rng.random(columns.shape)
         patience = rng.random(columns.shape[1])
@@ -206,9 +207,7 @@ class CascadeModel(WithAttractiveness, ClickModel):
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
         return self._reading.scores(query, columns)
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n)."""
         return self._reading.sample(query, columns, rng)
 

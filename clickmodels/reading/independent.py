@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
 from ..pages import zero_after_impossible
@@ -37,9 +39,24 @@ class IndependentModel(ClickModel):
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         return zero_after_impossible(self.click_probs(query, ranking), clicks)
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n)."""
         probs = self._probs(query, columns, np.arange(len(columns))[:, None])
         return rng.random(columns.shape) < probs
+
+
+class WithWorldSize:
+    """The part of a click model that takes the world's size, and knows no documents beyond it."""
+
+    def __init__(self, n_queries: int, n_docs: int) -> None:
+        self.n_queries = checks.positive_integer(n_queries, "n_queries")
+        self.n_docs = checks.positive_integer(n_docs, "n_docs")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of queries and candidate places."""
+        return self.n_queries, self.n_docs
+
+    def relevance(self) -> Floats:
+        """Return zeros, (Q, N): all documents tie."""
+        return np.broadcast_to(0.0, self.shape)

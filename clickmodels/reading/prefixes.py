@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import all_clicks, zero_after_impossible
-from ..tablefit.cells import PREFIX_SLOTS, cell_numbers, prefix_cells
-from .attractiveness import WithAttractiveness
+from ..pages import zero_after_impossible
+from ..tablefit.cells import PREFIX_SLOTS, all_clicks, cell_numbers, prefix_cells
+from .attractiveness import WithAttractiveness, read_probabilities
 
 _CHUNK = 4096
 
@@ -28,8 +28,7 @@ class PrefixModel(WithAttractiveness, ClickModel):
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
-        self.examination = checks.probabilities(examination, "examination", 1).copy()
-        self.examination.flags.writeable = False
+        self.examination = read_probabilities(examination, "examination", 1)
         size = len(self.examination) + 1
         self._slots = size.bit_length() - 1
         if size != 1 << self._slots or self._slots == 0:
@@ -94,9 +93,7 @@ class PrefixModel(WithAttractiveness, ClickModel):
             self._corners[slots] = clicks.reshape(1 << (slots // 2), -1)
         return self._corners[slots]
 
-    def sample_columns(
-        self, query: Integers, columns: Integers, rng: np.random.Generator
-    ) -> Booleans:
+    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks, (K, n)."""
         values = self._attractiveness.columns(query, columns)
         uniforms = rng.random(columns.shape)

@@ -107,7 +107,7 @@ class ChainFold:
         return [
             ChainCounts(
                 clicked, skipped, cells, went_on,
-                Tails.of(self._pages, self._last, self._stop, pages),
+                Tails.fold(self._pages, self._last, self._stop, pages),
             )
             for clicked, skipped, cells, went_on, pages in zip(*counted, strict=True)
         ]  # fmt: skip
@@ -192,13 +192,13 @@ class ChainObjective:
         """Learn the priors from expected examinations and satisfactions."""
         a, theta = expit(point[: self.n_pairs]), point[self.n_pairs :]
         tail, before = self._tails_at(point, a), self.attractive
-        self.attractive = before.learned(self.counts.clicked, self._examined(a, tail))
-        self.continuation = self.continuation.learned(
+        self.attractive = before.learn(self.counts.clicked, self._expected_examinations(a, tail))
+        self.continuation = self.continuation.learn(
             theta, self.counts.clicked_cells, tail.stops
         )
         return self.attractive.distance(before)
 
-    def _examined(self, a: Floats, tail: TailTerms) -> Floats:
+    def _expected_examinations(self, a: Floats, tail: TailTerms) -> Floats:
         """Return how often each pair was examined, given the clicks, (P,)."""
         # P(examined, not clicked | tail) = -(1 - a) ∂ log P(tail) / ∂a, because the tail's
         # probability is linear in 1 - a.
@@ -208,7 +208,7 @@ class ChainObjective:
         """Return an estimate of the Hessian's diagonal: binomial information of expected trials."""
         a, theta, counts = expit(point[: self.n_pairs]), point[self.n_pairs :], self.counts
         tail = self._tails_at(point, a)
-        examined = np.maximum(self._examined(a, tail), 0.0)
+        examined = np.maximum(self._expected_examinations(a, tail), 0.0)
         return np.concatenate([
             examined * a * (1 - a) + self.attractive.curvature(a),
             self.continuation.curvature(a, theta, counts.skips, counts.clicked_cells),
@@ -223,7 +223,7 @@ def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> Fitt
     the two agree where nothing stands below a last click.
     """
     skipped = counts.skipped + counts.tails.without_clicks(len(counts.clicked))
-    attractive = BetaPrior().learned(counts.clicked, counts.clicked + skipped, _CYCLES)
+    attractive = BetaPrior().learn(counts.clicked, counts.clicked + skipped, _CYCLES)
     logits = attractive.posterior(counts.clicked, skipped)
     theta, continuation = continuation.from_counts(counts.clicked_cells, counts.went_on)
     return FittedChain(logits, theta, attractive, continuation)

@@ -116,6 +116,7 @@ def prefix_design(slots: int) -> Floats:
     return np.column_stack([np.ones(len(clicks)), clicks])
 
 
-def click_vectors(slots: int) -> Booleans:
-    """Return all click vectors, (2^slots, slots); the first slot's click is the lowest bit."""
-    return (np.arange(1 << slots)[:, None] >> np.arange(slots)) & 1 == 1
+def all_clicks(slots: int) -> Booleans:
+    """Return all 2^slots click vectors, (2^slots, slots) bool; the last slot varies fastest."""
+    codes = np.arange(1 << slots)[:, None]
+    return (codes >> np.arange(slots)[::-1]) & 1 == 1

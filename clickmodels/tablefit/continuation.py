@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -18,58 +18,66 @@ _CYCLES = 20  # of learning a prior, where it has to be done in one go
 PairTable = Callable[[Floats, BetaPrior], Floats]  # logits (P,) and their prior -> (Q, N)
 
 
-class Continuation(Protocol):
+class Continuation:
     """P(reading goes on) after a skip and after a click, from parameters θ.
 
     After a skip it is one number; after a click one for each of C click cells, which are the pairs
-    or the ranks.
+    or the ranks. Here θ are logits of rates with a weak prior, which the model takes as its
+    ``continuation``.
     """
 
-    cells: str  # "pair" or "rank"
+    cells = "pair"  # or "rank"
 
     def start(self, n_cells: int) -> Floats:
         """Return the first θ."""
+        raise NotImplementedError(f"{type(self).__name__} does not define start()")
 
     def values(self, attractive: Floats, theta: Floats) -> tuple[float, Floats]:
         """Return P(goes on | skip) and P(goes on | click), (C,), given attractiveness (P,)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define values()")
 
     def pull_back(
         self, attractive: Floats, theta: Floats, by_skip: float, by_click: Floats
     ) -> tuple[Floats | float, Floats]:
         """Return the gradients by attractiveness (P,) and by θ, given those by the values."""
+        raise NotImplementedError(f"{type(self).__name__} does not define pull_back()")
 
     def prior(self, theta: Floats) -> tuple[float, Floats]:
         """Return minus the log prior of θ and its gradient."""
+        gradient = theta / _RATE_SD**2
+        return 0.5 * float(theta @ gradient), gradient
 
     def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
         """Return an estimate of the Hessian's diagonal by θ.
 
         ``skips`` are those that reading surely went on after, ``clicked`` (C,) clicks by cell.
         """
+        raise NotImplementedError(f"{type(self).__name__} does not define curvature()")
 
-    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> Continuation:
-        """Return this with its priors learned.
+    def learn(self, theta: Floats, clicked: Floats, stops: Floats) -> Continuation:
+        """Return this with its priors learned, if there are any.
 
         ``clicked`` (C,) are clicks, ``stops`` (C,) the sum of 1 / P(tail) over last clicks.
         """
+        return self
 
     def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
         """Return θ and this with its priors learned, if every last click ended its page.
 
         ``clicked`` (C,) are clicks, ``went_on`` (C,) those that a later click followed.
         """
+        raise NotImplementedError(f"there is no closed form of {type(self).__name__}")
 
     def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
         """Return the keyword arguments that θ gives the model."""
+        return {"continuation": expit(theta)}
 
 
-class Satisfying:
+class Satisfying(Continuation):
     """DBN: a click satisfies by pair, or else reading goes on as after a skip.
 
     ``patient`` is the simplified DBN: reading always goes on unless satisfied.
     """
-
-    cells = "pair"
 
     def __init__(self, patient: bool, satisfied: BetaPrior | None = None) -> None:
         self.patient = patient
@@ -108,7 +116,7 @@ class Satisfying:
         value, gradient = self.satisfied.loss(values), self.satisfied.gradient(values.p)
         if self.patient:
             return value, gradient
-        rate_value, rate_gradient = _rate_prior(theta[-1:])
+        rate_value, rate_gradient = super().prior(theta[-1:])
         return value + rate_value, np.append(gradient, rate_gradient)
 
     def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
@@ -120,17 +128,17 @@ class Satisfying:
             return by_logits
         return np.append(by_logits, (skips + clicked.sum() + 1.0) * (1.0 - goes_on))
 
-    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> Satisfying:
+    def learn(self, theta: Floats, clicked: Floats, stops: Floats) -> Satisfying:
         """Return this with the satisfaction prior learned from expected satisfactions."""
         logits, _ = self.split(theta)
         # P(tail) = s + (1 - s) P(no more clicks), so s / P(tail) = P(satisfied | tail).
         satisfied = np.clip(expit(logits) * stops, 0.0, clicked)
-        return Satisfying(self.patient, self.satisfied.learned(satisfied, clicked))
+        return Satisfying(self.patient, self.satisfied.learn(satisfied, clicked))
 
     def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
         """Return satisfaction by pair if every last click satisfied, with its prior learned."""
         stopped = clicked - went_on
-        prior = BetaPrior(1.0, 1.0).learned(stopped, clicked, _CYCLES)
+        prior = BetaPrior(1.0, 1.0).learn(stopped, clicked, _CYCLES)
         return prior.posterior(stopped, went_on), Satisfying(True, prior)
 
     def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
@@ -140,7 +148,7 @@ class Satisfying:
         return satisfaction if self.patient else {**satisfaction, "continuation": goes_on}
 
 
-class ByRank:
+class ByRank(Continuation):
     """DCM: after a click reading goes on with a probability of its rank; after a skip always."""
 
     cells = "rank"
@@ -159,31 +167,17 @@ class ByRank:
         """Return the gradient by θ."""
         return 0.0, by_click * expit(theta) * expit(-theta)
 
-    def prior(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the rates' weak prior."""
-        return _rate_prior(theta)
-
     def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
         """Return the binomial information of the clicks."""
         return clicked * expit(theta) * expit(-theta) + _RATE_SD**-2
-
-    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRank:
-        """Return this: there is nothing to learn."""
-        return self
 
     def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
         """Return the rates of the clicks that were not their page's last, by rank."""
         return BetaPrior(0.5, 0.5).posterior(went_on, clicked - went_on), self
 
-    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
-        """Return the probabilities by rank."""
-        return {"continuation": expit(theta)}
 
-
-class ByRelevance:
+class ByRelevance(Continuation):
     """CCM: τ₁ after a skip, τ₂ (1 - a) + τ₃ a after a click on a document of attractiveness a."""
-
-    cells = "pair"
 
     def start(self, n_cells: int) -> Floats:
         """Return the logits of τ₁, τ₂, τ₃."""
@@ -203,30 +197,14 @@ class ByRelevance:
         by_rates = np.array([by_skip, float(by_click.sum()) - relevant, relevant])
         return by_click * (rates[2] - rates[1]), by_rates * rates * (1.0 - rates)
 
-    def prior(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the rates' weak prior."""
-        return _rate_prior(theta)
-
     def curvature(self, attractive: Floats, theta: Floats, skips: float, clicked: Floats) -> Floats:
         """Return the binomial information of skips and clicks."""
         relevant = float(clicked @ attractive)
         trials = np.array([skips, float(clicked.sum()) - relevant, relevant])
         return trials * expit(theta) * expit(-theta) + _RATE_SD**-2
 
-    def learned(self, theta: Floats, clicked: Floats, stops: Floats) -> ByRelevance:
-        """Return this: there is nothing to learn."""
-        return self
 
-    def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
-        """Refuse: three rates do not follow from counts in closed form."""
-        raise NotImplementedError("there is no closed form of a continuation by relevance")
-
-    def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
-        """Return the three rates."""
-        return {"continuation": expit(theta)}
-
-
-class Leaving(ByRank):
+class Leaving(Continuation):
     """CM: nothing is read after a click, and everything until then; there is no θ."""
 
     def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
@@ -236,8 +214,3 @@ class Leaving(ByRank):
     def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
         """Return nothing: the model has attractiveness alone."""
         return {}
-
-
-def _rate_prior(theta: Floats) -> tuple[float, Floats]:
-    gradient = theta / _RATE_SD**2
-    return 0.5 * float(theta @ gradient), gradient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -21,27 +21,32 @@ from .table_fit import TableFit, pair_table
 _EXAMINATION_SD = 6.0  # a weak normal prior on examination logits, against cells hardly seen
 
 
-class Examination(Protocol):
-    """How the examination logits of cells follow from parameters θ."""
+class Examination:
+    """How the examination logits of cells follow from parameters θ: here θ is the logits."""
 
     def start(self) -> Floats:
         """Return the first θ."""
+        raise NotImplementedError(f"{type(self).__name__} does not define start()")
 
     def logits(self, theta: Floats) -> Floats:
         """Return the cells' logits, (C,)."""
+        return theta
 
     def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
         """Return the gradient by θ, given the one by the logits (C,)."""
+        return gradient
 
     def curvature(self, information: Floats) -> Floats:
         """Return the curvature by θ, given the one by the logits (C,)."""
+        return information
 
     def arguments(self, theta: Floats) -> dict[str, Floats]:
         """Return the keyword arguments that θ gives the model."""
+        raise NotImplementedError(f"{type(self).__name__} does not define arguments()")
 
 
-class CellLogits:
-    """One logit for each cell: θ itself. The model takes ``examination``, a table of all cells."""
+class CellLogits(Examination):
+    """One logit for each cell. The model takes ``examination``, a table of all cells."""
 
     def __init__(self, fold: PairCellFold, seed: int = 0) -> None:
         self._cells, self._shape = fold.cells, fold.kind.shape(fold.slots)
@@ -50,18 +55,6 @@ class CellLogits:
         """Return θ with examination near 0.73 everywhere."""
         return np.ones(len(self._cells))
 
-    def logits(self, theta: Floats) -> Floats:
-        """Return θ."""
-        return theta
-
-    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
-        """Return the gradient."""
-        return gradient
-
-    def curvature(self, information: Floats) -> Floats:
-        """Return the information."""
-        return information
-
     def arguments(self, theta: Floats) -> dict[str, Floats]:
         """Return the examination of all cells, 1/2 where a cell does not occur in the log."""
         table = np.full(self._shape, 0.5)
@@ -69,7 +62,7 @@ class CellLogits:
         return {"examination": table}
 
 
-class ClickRegression:
+class ClickRegression(Examination):
     """A logistic regression on the clicks of a prefix, θ its ``weights``."""
 
     def __init__(self, fold: PairCellFold, seed: int = 0) -> None:
@@ -78,9 +71,7 @@ class ClickRegression:
 
     def start(self) -> Floats:
         """Return θ with examination near 0.73 everywhere."""
-        theta = np.zeros(self.design.shape[1])
-        theta[0] = 1.0
-        return theta
+        return np.eye(self.design.shape[1])[0]
 
     def logits(self, theta: Floats) -> Floats:
         """Return the cells' logits, (C,)."""
@@ -239,10 +230,11 @@ class ExaminedObjective:
 
     def learn(self, point: Floats) -> float:
         """Learn the prior from the clicks of each pair and its expected examinations."""
-        before, self.prior = self.prior, self.prior.learned(self.pair_clicks, self.examined(point))
+        before = self.prior
+        self.prior = before.learn(self.pair_clicks, self.expected_examinations(point))
         return self.prior.distance(before)
 
-    def examined(self, point: Floats) -> Floats:
+    def expected_examinations(self, point: Floats) -> Floats:
         """Return how often each pair was examined, in expectation given its clicks, (P,)."""
         counts = self.counts
         (attractive, _, _), _, logits = self._split(point)

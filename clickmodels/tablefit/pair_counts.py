@@ -18,14 +18,14 @@ from scipy.sparse import csc_array
 from ...common.runtime import cores
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
-from .cells import Cells, cell_numbers, click_vectors
+from .cells import Cells, all_clicks, cell_numbers
 from .counting import CountMatrix, row_weights, sums
 
 _CHUNK = 1 << 14  # rows whose places are found at a time: they stay in the cache
 _PART = 1 << 19  # rows that are counted at a time, at most
 _MOST_SLOTS = 12  # of which there is a table
 _DENSE = 1 << 24  # places, at most; and not many more than slots of the log
-_COUNTED = 1 << 25  # count by bincount up to this many places a slot, by sorting beyond
+_COUNTED = 1 << 25  # count by bincount up to this many places per slot, by sorting beyond
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,15 @@ def place_table(log: ClickLog, n_docs: int, n_pairs: int, cells: Cells) -> Place
     """Return the table of a log's cells, or None where it would be too large."""
     if log.slots > _MOST_SLOTS:
         return None
-    numbers = cell_numbers(cells, click_vectors(log.slots))
+    numbers = cell_numbers(cells, _click_vectors(log.slots))
     if 2 * len(np.unique(numbers)) * n_pairs > min(_DENSE, 16 * len(log) + (1 << 16)):
         return None
     return PlaceTable(log, n_docs, n_pairs, numbers)
+
+
+def _click_vectors(slots: int) -> Booleans:
+    """Return all click vectors, (2^slots, slots); the first slot's click is the lowest bit."""
+    return all_clicks(slots)[:, ::-1]
 
 
 class PlaceTable:
@@ -112,16 +117,16 @@ class PlaceTable:
     ----------
     log : ClickLog
     n_docs, n_pairs : int
-        Candidates a query, and pairs in all.
+        Candidates per query, and pairs in all.
     cells : (2^K, K)
-        The cell of each slot for each of the ``click_vectors``.
+        The cell of each slot for each of the ``_click_vectors``.
     """
 
     def __init__(self, log: ClickLog, n_docs: int, n_pairs: int, cells: Integers) -> None:
         self._log, self._n_docs, self._n_pairs = log, n_docs, n_pairs
         self._cells, number = np.unique(cells, return_inverse=True)
         self.size = len(self._cells) * n_pairs
-        table = 2 * n_pairs * number.reshape(cells.shape) + click_vectors(log.slots)
+        table = 2 * n_pairs * number.reshape(cells.shape) + _click_vectors(log.slots)
         self._table = table.astype(np.int32)
         self._bits = (1 << np.arange(log.slots)).astype(np.float32)
         self._empty = bool((log.ranking[:, -1] < 0).any())  # empty slots only trail
@@ -144,7 +149,7 @@ class PlaceTable:
     def _sums(self, weight: Floats) -> Floats:
         """Return the sum of the weights (n,) at each place, (2 size,).
 
-        Parts of rows are summed on a thread a core; how they are cut depends on n alone.
+        Parts of rows are summed on one thread per core; how they are cut depends on n alone.
         """
         n, slots = len(weight), self._log.slots
         part = -(-n // -(-n // _PART))
@@ -190,7 +195,7 @@ class SlotPlaces:
     ----------
     log : ClickLog
     n_docs, n_pairs : int
-        Candidates a query, and pairs in all.
+        Candidates per query, and pairs in all.
     cells : Cells
     """
 

@@ -77,7 +77,7 @@ class BetaPrior:
         ratios = [self.successes / other.successes, self.failures / other.failures]
         return float(np.abs(np.log(ratios)).max())
 
-    def learned(self, successes: Floats, trials: Floats, cycles: int = 4) -> BetaPrior:
+    def learn(self, successes: Floats, trials: Floats, cycles: int = 4) -> BetaPrior:
         """Return the prior that makes these counts most likely (empirical Bayes).
 
         ``successes`` of ``trials`` a pair, (P,); Minka's fixed point for the beta-binomial, in

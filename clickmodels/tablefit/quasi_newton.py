@@ -1,8 +1,9 @@
 """Full-batch quasi-Newton search (L-BFGS), with priors learned on the way.
 
-The search is our own because its memory is kept: what one round learned about the Hessian serves
-the next, after the priors changed a little. Above all it knows the valley in which attractiveness
-is traded for examination.
+It is written by hand because it keeps its memory: what one round learned about the Hessian serves
+the next, after the priors changed a little, above all the valley in which attractiveness is traded
+for examination. SciPy's L-BFGS-B in scaled variables, which begins each round anew, takes 0.7 to
+1.7 times its time.
 """
 
 from __future__ import annotations
@@ -78,13 +79,13 @@ def search(objective: Objective, start: Floats, warm: bool) -> Floats:
     if warm:
         objective.learn(point)
     for _ in range(_WARM_ROUNDS if warm else _ROUNDS):
-        point = _minimised(objective, point, memory, _STEPS)
+        point = _minimise(objective, point, memory, _STEPS)
         if objective.learn(point) < _SETTLED:
             break
-    return _minimised(objective, point, memory, _LAST_STEPS)
+    return _minimise(objective, point, memory, _LAST_STEPS)
 
 
-def _minimised(objective: Objective, point: Floats, memory: Memory, steps: int) -> Floats:
+def _minimise(objective: Objective, point: Floats, memory: Memory, steps: int) -> Floats:
     """Return the point after at most so many steps, each downwards; ``memory`` is added to.
 
     The Hessian's diagonal stands in for what is not remembered, because a pair seen a hundred

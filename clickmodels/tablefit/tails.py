@@ -57,7 +57,7 @@ class Tails:
     groups: list[TailGroup]
 
     @classmethod
-    def of(cls, pages: NDArray[Any], last: Integers, stop: NDArray[Any], weight: Floats) -> Tails:
+    def fold(cls, pages: NDArray[Any], last: Integers, stop: NDArray[Any], weight: Floats) -> Tails:
         """Fold pages (K, m) of pairs, in rising order of ``last``; those without weight go."""
         kept = weight > 0
         if not kept.all():
@@ -70,7 +70,7 @@ class Tails:
             end = min(start + size, m)
             parts = [slice(a, min(a + _BLOCK, end)) for a in range(start, end, _BLOCK)]
             groups.append(
-                _group([_block(pages[:, a], last[a], stop[a], weight[a]) for a in parts])
+                _make_group([_make_block(pages[:, a], last[a], stop[a], weight[a]) for a in parts])
             )
         return cls(groups)
 
@@ -85,7 +85,7 @@ class Tails:
         return total[:-1]
 
 
-def _group(blocks: list[TailBlock]) -> TailGroup:
+def _make_group(blocks: list[TailBlock]) -> TailGroup:
     return TailGroup(
         blocks,
         np.concatenate([block.below for block in blocks]),
@@ -93,7 +93,9 @@ def _group(blocks: list[TailBlock]) -> TailGroup:
     )
 
 
-def _block(pages: NDArray[Any], last: Integers, stop: NDArray[Any], weight: Floats) -> TailBlock:
+def _make_block(
+    pages: NDArray[Any], last: Integers, stop: NDArray[Any], weight: Floats
+) -> TailBlock:
     reach = np.searchsorted(last, np.arange(len(pages) + 1))
     below = np.concatenate([pages[slot, : reach[slot]] for slot in range(len(pages))])
     bounds = np.concatenate([[0], np.cumsum(reach[:-1])])
@@ -112,13 +114,7 @@ class TailTerms:
     stops: Floats  # (C,), over the tails that begin at a last click
 
     def __add__(self, more: TailTerms) -> TailTerms:
-        return TailTerms(
-            self.log_likelihood + more.log_likelihood,
-            self.by_attractive + more.by_attractive,
-            self.by_skip + more.by_skip,
-            self.by_click + more.by_click,
-            self.stops + more.stops,
-        )
+        return TailTerms(*(value + vars(more)[key] for key, value in vars(self).items()))
 
 
 def tail_terms(tails: Tails, a: Floats, skip: float, click: Floats) -> TailTerms:

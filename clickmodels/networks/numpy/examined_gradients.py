@@ -70,7 +70,7 @@ class CellTable:
     """A logit for each cell: for each rank (PBM), or each rank and rank of the latest click."""
 
     def __init__(self, parameters: Parameters, network: CellNetwork) -> None:
-        self._weights = parameters.weights(network.logits)
+        self._weights = parameters.weights(network.examination)
 
     def forward(self, batch: Batch) -> Floats:
         """Return the logit of each slot's cell, (K, n)."""

@@ -21,7 +21,7 @@ def beta_binomial(one, zero, pairs=20_000, trials=20):
 def test_a_learned_prior_is_the_one_that_made_the_counts(one, zero):
     prior, counts = BetaPrior(), beta_binomial(one, zero)
     for _ in range(10):
-        prior = prior.learned(*counts)
+        prior = prior.learn(*counts)
     assert (prior.successes, prior.failures) == pytest.approx((one, zero), rel=0.05)
 
 
@@ -32,7 +32,7 @@ def test_learning_makes_the_counts_more_likely_until_they_are_most_likely():
         one, zero = np.exp(point)
         return (betaln(clicks + one, trials - clicks + zero) - betaln(one, zero)).sum()
 
-    priors = [BetaPrior().learned(clicks, trials, cycles) for cycles in range(12)]
+    priors = [BetaPrior().learn(clicks, trials, cycles) for cycles in range(12)]
     points = [np.log([prior.successes, prior.failures]) for prior in priors]
     values = [log_likelihood(point) for point in points]
     assert (np.diff(values) >= 0).all()
@@ -55,13 +55,13 @@ def test_learning_never_makes_the_counts_less_likely(start, pairs):
             return (betaln(clicks + one, trials - clicks + zero) - betaln(one, zero)).sum()
 
         before = BetaPrior(*start)
-        assert likelihood(before.learned(clicks, trials)) >= likelihood(before) - 1e-9
+        assert likelihood(before.learn(clicks, trials)) >= likelihood(before) - 1e-9
 
 
 @loop_over("counts", [(0.0, 5.0), (5.0, 5.0), (0.0, 0.0)])
 def test_a_prior_learned_from_one_kind_of_outcome_is_proper(counts):
     clicks, trials = (np.full(10, value) for value in counts)
-    assert 0.0 < BetaPrior().learned(clicks, trials).mean < 1.0
+    assert 0.0 < BetaPrior().learn(clicks, trials).mean < 1.0
 
 
 def test_the_most_likely_logit_under_the_prior_is_that_of_added_counts():

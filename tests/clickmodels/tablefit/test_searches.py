@@ -159,7 +159,7 @@ def test_expected_examinations_and_satisfactions_are_those_of_an_enumeration(mon
     expected = expected.reshape(2, -1)[:, fold.pairs]
     learned_from = []
     monkeypatch.setattr(
-        BetaPrior, "learned", lambda self, *counts: learned_from.append(counts) or self
+        BetaPrior, "learn", lambda self, *counts: learned_from.append(counts) or self
     )
     objective.learn(point)
     (clicks, examined), (satisfied, clicked) = learned_from
