@@ -1,6 +1,7 @@
 """Metrics, values of policies, off-policy estimates, the optimiser's curse, intervals, tables."""
 
 from ..policies import slate_marginals
+from ..policies.propensities import WrongLogging
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_interval
@@ -12,18 +13,12 @@ from .metrics.perplexity import (
     normalised_perplexity,
     perplexity,
 )
-from .offpolicy import (
-    NoOverlap,
-    PseudoinverseWeights,
-    SlateEstimate,
-    WrongLogging,
-    WrongReward,
-    estimate,
-    estimator_names,
-    importance_weights,
-    metric_rewards,
-    slate_rewards,
-)
+from .offpolicy.estimators import estimate, estimator_names
+from .offpolicy.importance import NoOverlap, importance_weights
+from .offpolicy.inputs import WrongReward
+from .offpolicy.pseudoinverse_weights import PseudoinverseWeights
+from .offpolicy.rewards import metric_rewards, slate_rewards
+from .offpolicy.slate_estimates import SlateEstimate
 from .reporting.tables import Metric, ResultTable
 from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
