@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
 from ..common.grouping import fold_rows, take_rows
+from ..common.runtime import warn_caller
 from ..common.storage import write_whole
 from ..common.typing import Booleans, Floats
 
@@ -42,6 +44,7 @@ OPTIONAL = {
     "weight": _Numbers(0.0, np.inf, "at least 0", adds_up=True),
 }
 COLUMNS = ("query", "ranking", "clicks", *OPTIONAL)
+_EXTRA = "extra:"  # begins the names of extra columns in files
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +62,9 @@ class ClickLog:
         log of the logging policy's probability of the ranking, given the query.
     weight : (n,) floats, optional
         How many impressions a row stands for; every metric honours it.
+    extra : mapping from names to (n,) arrays, optional
+        What else is known of each page: session, user, time, …. Kept when rows are chosen, split,
+        saved and loaded.
     fingerprint : str, optional
         The world's; using the log with another world is then an error.
     """
@@ -68,6 +74,7 @@ class ClickLog:
     clicks: Booleans
     log_propensity: Floats | None = None
     weight: Floats | None = None
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     fingerprint: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -103,6 +110,8 @@ class ClickLog:
                 row = int(np.flatnonzero(wrong)[0])
                 raise ValueError(f"{name}[{row}] is {array[row]}, but must be {column.allowed}")
             self._freeze(name, array)
+        extra = {str(name): _check_extra(value, str(name), n) for name, value in self.extra.items()}
+        object.__setattr__(self, "extra", MappingProxyType(extra))
 
     def _freeze(self, name: str, array: NDArray[Any] | None) -> None:
         """Set a column to a read-only view of ``array``."""
@@ -136,6 +145,8 @@ class ClickLog:
         for name in COLUMNS:
             array = getattr(self, name)
             log._freeze(name, folded.get(name, None if array is None else take_rows(array, index)))
+        extra = {name: _read_only(array[index]) for name, array in self.extra.items()}
+        object.__setattr__(log, "extra", MappingProxyType({} if folded else extra))
         object.__setattr__(log, "fingerprint", self.fingerprint)
         return log
 
@@ -161,19 +172,46 @@ class ClickLog:
 
     def split(self, fractions: Sequence[float], seed: int) -> tuple[ClickLog, ...]:
         """Split the rows at random into one log for each of ``fractions``, which sum to one."""
-        shares = checks.probabilities(fractions, "fractions", 1)
-        if len(shares) == 0 or abs(shares.sum() - 1.0) > 1e-9:
-            raise ValueError(f"fractions must sum to 1, not {shares.sum():.8g}")
+        shares = _check_fractions(fractions)
         order = np.random.default_rng(seed).permutation(len(self))
         bounds = np.rint(np.cumsum(shares)[:-1] * len(self)).astype(int)
         return tuple(self[np.sort(part)] for part in np.split(order, bounds))
+
+    def split_by(
+        self, name: str, fractions: Sequence[float], seed: int = 0
+    ) -> tuple[ClickLog, ...]:
+        """Split whole groups of rows with the same value of an extra column.
+
+        By ``"time"`` the earliest rows come first; by ``"user"``, ``"session"`` or any other
+        column groups are drawn in random order. Each part ends with the group that brings it
+        nearest to its fraction of the rows, so parts are as long as groups allow.
+        """
+        if name not in self.extra:
+            has = ", ".join(self.extra) or "no extra columns"
+            raise ValueError(f"the log has no column {name!r} to split by; it has {has}")
+        shares = _check_fractions(fractions)
+        _, group, counts = np.unique(self.extra[name], return_inverse=True, return_counts=True)
+        order = np.arange(len(counts))
+        if name != "time":
+            order = np.random.default_rng(seed).permutation(len(counts))
+        ends = np.concatenate([[0], np.cumsum(counts[order])])
+        wanted = np.cumsum(shares)[:-1] * len(self)
+        after = np.clip(np.searchsorted(ends, wanted), 1, len(ends) - 1)
+        nearer = wanted - ends[after - 1] < ends[after] - wanted
+        bounds = after - nearer
+        part = np.empty(len(counts), dtype=np.int64)
+        part[order] = np.searchsorted(bounds, np.arange(len(counts)), "right")
+        return tuple(self[part[group] == number] for number in range(len(shares)))
 
     def compress(self) -> ClickLog:
         """Fold equal rows into one row with the sum of their weights.
 
         The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
-        a sort of one 64-bit word per row (see ``common.grouping``).
+        a sort of one 64-bit word per row (see ``common.grouping``). Extra columns are dropped,
+        with a warning: equal pages of different users are one row then.
         """
+        if self.extra:
+            warn_caller(f"compress drops the log's columns {', '.join(self.extra)}", UserWarning)
         rows = [self.query[:, None], self.ranking, self.clicks]  # few bits last: they fill up
         for name, column in OPTIONAL.items():
             array = getattr(self, name)
@@ -187,6 +225,7 @@ class ClickLog:
         arrays = {name: getattr(self, name) for name in COLUMNS}
         table = pa.table(
             {name: _to_arrow(array) for name, array in arrays.items() if array is not None}
+            | {_EXTRA + name: pa.array(array) for name, array in self.extra.items()}
         )
         header = {"format": FORMAT, "slots": self.slots, "fingerprint": self.fingerprint}
         table = table.replace_schema_metadata({METADATA_KEY: json.dumps(header).encode()})
@@ -226,7 +265,38 @@ def _from_arrow(table: pa.Table, header: dict[str, Any]) -> dict[str, Any]:
             data[name] = flat.reshape(table.num_rows, header["slots"])
         else:
             data[name] = column.to_numpy()
+    data["extra"] = {
+        name.removeprefix(_EXTRA): table[name].to_numpy()
+        for name in table.column_names
+        if name.startswith(_EXTRA)
+    }
     return data
+
+
+def _check_fractions(fractions: Sequence[float]) -> Floats:
+    shares = checks.probabilities(fractions, "fractions", 1)
+    if len(shares) == 0 or abs(shares.sum() - 1.0) > 1e-9:
+        raise ValueError(f"fractions must sum to 1, not {shares.sum():.8g}")
+    return shares
+
+
+def _check_extra(value: ArrayLike, name: str, n: int) -> NDArray[Any]:
+    """Return a column of numbers, times or texts, (n,)."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        array = array.astype(np.str_)
+    if array.dtype.kind not in "biufMmU" or array.shape != (n,):
+        raise ValueError(
+            f"extra[{name!r}] must hold one number, time or text per row, ({n},), not "
+            f"{array.dtype} of shape {array.shape}"
+        )
+    return _read_only(array)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _to_arrow(array: NDArray[Any]) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..common import checks
+from ..common.storage import load_arrays, save_arrays
 from ..common.typing import Booleans, Floats, Integers
+from .document_ids import DocumentIds
 
 if TYPE_CHECKING:
     from .log import ClickLog
@@ -41,7 +44,8 @@ class World:
     query_ids : (Q,), optional
         The queries' names outside; kept as strings.
     doc_ids : (Q, N), optional
-        The documents' names outside; kept as strings.
+        The documents' names outside; kept flat (see ``DocumentIds``), ``doc_ids[q, d]`` is a
+        text.
     max_grade : int
         The highest grade there can be.
     name : str
@@ -59,7 +63,7 @@ class World:
     query_probs: Floats
     candidates: Booleans
     query_ids: NDArray[np.str_] | None
-    doc_ids: NDArray[np.str_] | None
+    doc_ids: DocumentIds | None
     max_grade: int
     name: str
 
@@ -70,7 +74,7 @@ class World:
         query_probs: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
         query_ids: Sequence[Any] | NDArray[Any] | None = None,
-        doc_ids: Sequence[Sequence[Any]] | NDArray[Any] | None = None,
+        doc_ids: Sequence[Sequence[Any]] | NDArray[Any] | DocumentIds | None = None,
         max_grade: int = 4,
         name: str = "",
     ) -> None:
@@ -95,7 +99,7 @@ class World:
         self._set("query_probs", probs)
         self._set("features", None if features is None else _check_features(features, shape))
         self._set("query_ids", _check_ids(query_ids, "query_ids", shape[:1]))
-        self._set("doc_ids", _check_ids(doc_ids, "doc_ids", shape))
+        self._set("doc_ids", _check_doc_ids(doc_ids, shape))
         self._set("max_grade", max_grade)
         self._set("name", str(name))
 
@@ -181,8 +185,61 @@ class World:
             array = self.__dict__[name]
             if array is not None:
                 digest.update(f"{name} {array.shape} {array.dtype.str}".encode())
-                digest.update(np.ascontiguousarray(array).data.cast("B"))
+                for part in array.blocks() if isinstance(array, DocumentIds) else (array,):
+                    digest.update(np.ascontiguousarray(part).data.cast("B"))
         return digest.hexdigest()
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether any document has a grade."""
+        return bool((self.relevance >= 0).any())
+
+    def require_grades(self, what: str) -> None:
+        """Raise unless this world has grades; ``what`` begins the sentence: "nDCG needs"."""
+        if not self.has_grades:
+            raise ValueError(
+                f"{what} grades, and this world has none: it comes from a log, where nobody "
+                "judged the documents"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the world as one safetensors file, atomically: data, so loading runs no code."""
+        arrays: dict[str, NDArray[Any]] = {
+            name: self.__dict__[name]
+            for name in ("relevance", "features", "query_probs", "candidates")
+            if self.__dict__[name] is not None
+        }
+        if self.query_ids is not None:
+            arrays |= _encode_texts("query_ids", self.query_ids)
+        if self.doc_ids is not None:
+            arrays |= _encode_texts("doc_ids", self.doc_ids.names)
+            arrays |= {"doc_codes": self.doc_ids.codes, "doc_starts": self.doc_ids.starts}
+        header = {
+            "max_grade": self.max_grade, "name": self.name, "fingerprint": self.fingerprint,
+        }  # fmt: skip
+        save_arrays(path, "world", header, arrays)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> World:
+        """Read a world written by ``save``; anything else is an error that names the file."""
+        header, arrays = load_arrays(path, "world")
+        try:
+            query_ids = _decode_texts("query_ids", arrays)
+            names = _decode_texts("doc_ids", arrays)
+            doc_ids = None
+            if names is not None:
+                codes, starts = arrays.pop("doc_codes"), arrays.pop("doc_starts")
+                doc_ids = DocumentIds(names, codes, starts, arrays["relevance"].shape[1])
+            world = World(
+                **arrays,
+                query_ids=query_ids,
+                doc_ids=doc_ids,
+                max_grade=header["max_grade"],
+                name=header["name"],
+            )
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: does not make a world: {error}") from error
+        return world.with_fingerprint(header["fingerprint"])
 
     def check_fingerprint(self, fingerprint: str | None, what: str) -> None:
         """Raise if ``fingerprint`` (of a model, log or policy) is another world's."""
@@ -251,6 +308,34 @@ def _check_features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.floa
     # array of a subclass comes as a view of its memory.
     shared = array is given or array.base is not None
     return array.copy() if shared and array.flags.writeable else array
+
+
+def _check_doc_ids(value: Any, shape: tuple[int, ...]) -> DocumentIds | None:
+    if isinstance(value, DocumentIds):
+        if value.shape != shape:
+            raise ValueError(f"doc_ids has shape {value.shape}, but relevance needs {shape}")
+        return value
+    array = _check_ids(value, "doc_ids", shape)
+    return None if array is None else DocumentIds.from_array(array)
+
+
+def _encode_texts(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return texts as bytes and the places where each ends, which files can hold."""
+    encoded = [text.encode() for text in texts.tolist()]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {
+        f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{name}_ends": ends,
+    }
+
+
+def _decode_texts(name: str, arrays: dict[str, NDArray[Any]]) -> list[str] | None:
+    if f"{name}_ends" not in arrays:
+        return None
+    joined, ends = arrays.pop(f"{name}_bytes").tobytes(), arrays.pop(f"{name}_ends").tolist()
+    return [
+        joined[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
 
 
 def _check_ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:

@@ -1,0 +1,115 @@
+"""Which column of a table means what: given, or guessed from the names people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .sources import BadLog, TableSource
+
+# By role, the names people use in order of preference: a later group is asked only when none of
+# an earlier one is there. Written without case and punctuation.
+NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "query": (
+        ("query", "queryid", "qid", "queryhash", "querymd5", "searchquery", "searchterm", "term",
+         "keyword", "keywords"),
+        ("userid", "user", "uid", "customerid", "visitorid"),
+    ),
+    "document": (
+        ("doc", "docid", "document", "documentid", "url", "urlid", "item", "itemid", "product",
+         "productid", "asin", "sku", "docs", "docids", "documents", "documentids", "urls", "items",
+         "itemids", "products", "productids", "results"),
+        ("querydocids", "querydocid"),
+    ),
+    "rank": (("rank", "position", "pos", "slot", "ranks", "positions"),),
+    "click": (
+        ("click", "clicked", "clicks", "isclick", "isclicked", "nclicks", "clickcount",
+         "clickeddocs", "clickedids", "clickeditems", "clickedurls"),
+    ),
+    "page": (
+        ("page", "pageid", "serp", "serpid", "impression", "impressionid", "request", "requestid",
+         "searchid", "pageviewid", "listid", "slateid"),
+    ),
+    "session": (("session", "sessionid", "sid"),),
+    "user": (("user", "userid", "uid", "customerid", "visitorid"),),
+    "time": (("time", "timestamp", "ts", "datetime", "date", "eventtime", "day"),),
+    "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
+    "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),
+    "weight": (("weight", "sampleweight", "impressions"),),
+}  # fmt: skip
+REQUIRED = ("query", "document", "click")
+IDS = ("query", "document", "page", "session", "user")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The column of each role, and which of them nobody gave.
+
+    Attributes
+    ----------
+    by_role : dict from role to the name of its column
+    guessed : frozenset of str
+        The roles whose column was found by its name.
+    """
+
+    by_role: dict[str, str]
+    guessed: frozenset[str] = field(default_factory=frozenset)
+
+    def get(self, role: str) -> str | None:
+        """Return the column of a role; None where the table has none."""
+        return self.by_role.get(role)
+
+    def __str__(self) -> str:
+        return ", ".join(
+            f"{role}={name}" + (" (guessed)" if role in self.guessed else "")
+            for role, name in self.by_role.items()
+        )
+
+
+def find_columns(source: TableSource, given: Mapping[str, str | None]) -> Columns:
+    """Return the column of every role; raise where one is missing or could be several.
+
+    ``given`` maps roles to columns; None is to be guessed, ``""`` means that there is none.
+    """
+    by_role: dict[str, str] = {}
+    guessed = set()
+    for role, name in given.items():
+        if name:
+            if name not in source.names:
+                raise BadLog(
+                    f"{source.where}: no column {name!r} for {role}; it has "
+                    f"{', '.join(map(repr, source.names))}"
+                )
+            by_role[role] = name
+    for role in NAMES:
+        if given.get(role) is None:
+            found = _guess(source, role, set(by_role.values()))
+            if found is not None:
+                by_role[role] = found
+                guessed.add(role)
+    for role in REQUIRED:
+        if role not in by_role:
+            raise BadLog(
+                f"{source.where}: no column looks like the {role}; say which is it "
+                f"({role}=…): {', '.join(map(repr, source.names))}"
+            )
+    ordered = {role: by_role[role] for role in NAMES if role in by_role}
+    return Columns(ordered, frozenset(guessed))
+
+
+def _guess(source: TableSource, role: str, taken: set[str]) -> str | None:
+    for group in NAMES[role]:
+        found = [name for name in source.names if name not in taken and _plain(name) in group]
+        if len(found) > 1:
+            raise BadLog(
+                f"{source.where}: the {role} could be any of the columns "
+                f"{', '.join(map(repr, found))}; say which ({role}=…)"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

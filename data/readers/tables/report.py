@@ -1,0 +1,89 @@
+"""What a reader found in a table: its columns, its size, and everything that is odd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .sources import BadLog
+
+ODDITIES = {
+    "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
+    "repeated_documents": "pages that show a document twice",
+    "rank_gaps": "pages with gaps in their ranks (closed up)",
+    "rank_ties": "pages with two documents at one rank (kept in order)",
+    "mixed_pages": "page ids that stand for several queries (split)",
+    "similar_queries": "query ids that differ from another only by case or white space",
+    "similar_documents": "document ids that differ from another only by case or white space",
+    "zero_propensities": "pages with a propensity of 0 (dropped)",
+    "tiny_propensities": "pages with a tiny propensity (below 1e-5 per slot)",
+    "long_pages": "pages longer than 99% of the pages are",
+    "empty_pages": "pages without a document (dropped)",
+    "grade_conflicts": "documents with different grades (the most frequent is taken)",
+    "feature_conflicts": "documents with different features (the first are taken)",
+    "cut_slots": "documents beyond the last slot (dropped)",
+    "cut_clicks": "clicks beyond the last slot (dropped)",
+    "clickless_pages": "pages without a click (dropped, as asked)",
+    "ungraded_pages": "pages of queries without a grade (dropped, as asked)",
+}
+_ASKED = ("clickless_pages", "ungraded_pages")
+
+
+@dataclass
+class LogReport:
+    """Numbers of a table that was read; ``print`` shows them as a short table.
+
+    Attributes
+    ----------
+    where : str
+        The file, or "the table".
+    columns : str
+        Which column means what, and which of that was guessed.
+    rows, pages, queries, documents, clicks, slots : int
+    oddities : dict from a name of ``ODDITIES`` to how often
+    notes : list of str
+        Sentences with more on an oddity.
+    """
+
+    where: str
+    columns: str = ""
+    rows: int = 0
+    pages: int = 0
+    queries: int = 0
+    documents: int = 0
+    clicks: int = 0
+    slots: int = 0
+    oddities: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def count(self, name: str, number: int) -> None:
+        """Count an oddity."""
+        assert name in ODDITIES, name
+        if number:
+            self.oddities[name] = self.oddities.get(name, 0) + int(number)
+
+    def refuse(self) -> None:
+        """Raise if anything was odd: what ``strict=True`` asks for."""
+        odd = {name: n for name, n in self.oddities.items() if name not in _ASKED}
+        if odd:
+            said = "; ".join(f"{n:,} {ODDITIES[name]}" for name, n in odd.items())
+            raise BadLog(f"{self.where}: odd, and strict=True: {said}")
+
+    @property
+    def summary(self) -> str:
+        """Return the oddities as one sentence; empty where there are none."""
+        odd = [f"{n:,} {ODDITIES[k]}" for k, n in self.oddities.items() if k not in _ASKED]
+        return f"{self.where}: " + "; ".join(odd) if odd else ""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the table: pairs of what and how much."""
+        size = [
+            (name, f"{getattr(self, name):,}")
+            for name in ("rows", "pages", "queries", "documents", "clicks", "slots")
+        ]
+        odd = [(f"odd: {ODDITIES[name]}", f"{n:,}") for name, n in self.oddities.items()]
+        return [("read from", self.where), ("columns", self.columns), *size, *odd]
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = min(max(len(what) for what, _ in lines), 72)
+        return "\n".join([*(f"{what:<{width}}  {much}" for what, much in lines), *self.notes])
