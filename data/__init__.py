@@ -4,10 +4,13 @@ from .log import ClickLog
 from .readers.letor import load_letor
 from .readers.pyclick import read_pyclick
 from .readers.sessions import read_sessions
+from .readers.tables.reading import read_log
+from .readers.tables.report import LogReport
+from .readers.tables.sources import BadLog
 from .synthetic import embedded_world, synthetic_world
 from .world import World
 
 __all__ = [
-    "ClickLog", "World", "embedded_world", "load_letor", "read_pyclick", "read_sessions",
-    "synthetic_world",
+    "BadLog", "ClickLog", "LogReport", "World", "embedded_world", "load_letor", "read_log",
+    "read_pyclick", "read_sessions", "synthetic_world",
 ]  # fmt: skip

@@ -33,14 +33,31 @@ class DocumentIds:
         N.
     """
 
-    def __init__(self, names: ArrayLike, codes: NDArray[Any], starts: Integers, n_docs: int) -> None:
-        self.names = np.asarray(names, dtype=_TEXT)
-        self.codes, self.starts = np.asarray(codes), np.asarray(starts)
-        self.shape = (len(self.starts) - 1, int(n_docs))
-        lengths = np.strings.str_len(self.names) if len(self.names) else np.ones(1, dtype=np.int64)
-        self.dtype = np.dtype(f"U{max(int(lengths.max()), 1)}")
-        for array in (self.names, self.codes, self.starts):
-            array.flags.writeable = False
+    names: NDArray[Any]
+    codes: Integers
+    starts: Integers
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def __init__(
+        self, names: ArrayLike, codes: ArrayLike, starts: ArrayLike, n_docs: int
+    ) -> None:
+        texts = np.asarray(names, dtype=_TEXT)
+        parts = {"names": texts, "codes": np.asarray(codes), "starts": np.asarray(starts)}
+        for name, array in parts.items():
+            view = array.view()  # the caller's array stays writable
+            view.flags.writeable = False
+            self.__dict__[name] = view
+        self.__dict__["shape"] = (len(self.starts) - 1, int(n_docs))
+        longest = int(np.strings.str_len(texts).max(initial=1))
+        self.__dict__["dtype"] = np.dtype(f"U{longest}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"ids of documents are read-only: {name} cannot be set")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by the arguments, so that the arrays stay read-only."""
+        return DocumentIds, (self.names, self.codes, self.starts, self.shape[1])
 
     @classmethod
     def from_array(cls, texts: NDArray[np.str_]) -> DocumentIds:
@@ -81,9 +98,7 @@ class DocumentIds:
 
     def __getitem__(self, index: Any) -> Any:
         """Return one text, or an array of them."""
-        if not isinstance(index, tuple):
-            return self[index, slice(None)]
-        query, document = index
+        query, document = _as_pair(index)
         if isinstance(query, slice):
             query = np.arange(self.shape[0])[query][:, None]
         elif not np.isscalar(query) and isinstance(document, slice):
@@ -127,6 +142,29 @@ class DocumentIds:
         rows = max(_BLOCK // max(self.shape[1], 1), 1)
         for start in range(0, self.shape[0], rows):
             yield self[np.arange(start, min(start + rows, self.shape[0]))]
+
+
+def _as_pair(index: Any) -> tuple[Any, Any]:
+    """Return an index as one of queries and one of documents; masks become indices."""
+    if isinstance(index, tuple):
+        if len(index) != 2:
+            raise IndexError(f"ids have two dimensions, query and document, not {len(index)}")
+        query, document = map(_without_mask, index)
+        return query, document
+    if not isinstance(index, slice):
+        mask = np.asarray(index)
+        if mask.dtype == bool and mask.ndim == 2:
+            query, document = np.nonzero(mask)
+            return query, document
+    return _without_mask(index), slice(None)
+
+
+def _without_mask(index: Any) -> Any:
+    if isinstance(index, slice) or (array := np.asarray(index)).dtype != bool:
+        return index
+    if array.ndim != 1:
+        raise IndexError(f"a mask of {array.ndim} dimensions for one dimension")
+    return np.flatnonzero(array)
 
 
 def _starts(lengths: Integers) -> Integers:

@@ -70,7 +70,7 @@ def test_the_callers_arrays_stay_writable(name):
 def test_changing_the_callers_array_later_does_not_change_the_world(name):
     given = arguments(relevance=RELEVANCE.astype(np.int8))
     world = World(**given)
-    before = getattr(world, name).copy()
+    before = np.array(getattr(world, name))
     given[name][0] = given[name][1]
     np.testing.assert_array_equal(getattr(world, name), before)
 
@@ -296,8 +296,16 @@ def test_pickling_keeps(name):
 
 @loop_over("name", ARRAYS)
 def test_arrays_stay_read_only_through_pickling(name):
-    again = pickle.loads(pickle.dumps(World(**arguments())))
-    assert not getattr(again, name).flags.writeable
+    again = getattr(pickle.loads(pickle.dumps(World(**arguments()))), name)
+    parts = [again.names, again.codes, again.starts] if name == "doc_ids" else [again]
+    assert not any(part.flags.writeable for part in parts)
+
+
+@loop_over("copied", [copy.copy, copy.deepcopy, lambda ids: pickle.loads(pickle.dumps(ids))])
+def test_ids_of_documents_stay_read_only_in_copies(copied):
+    ids = copied(World(**arguments()).doc_ids)
+    with pytest.raises(ValueError, match="read-only"):
+        ids[0] = ids[1]
 
 
 def test_pickling_leaves_out_what_can_be_worked_out_again():
