@@ -26,8 +26,8 @@ class WorldSetting:
 
     ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
     ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
-    the file holds, whatever its name: ``of`` finds it. ``made`` is a world itself: see
-    ``given``.
+    the file holds, whatever its name: ``from_file`` finds it. ``made`` is a world itself:
+    see ``from_world``.
     """
 
     path: str = field(default="", metadata={"key": False})
@@ -40,14 +40,14 @@ class WorldSetting:
     )
 
     @classmethod
-    def given(cls, world: data.World) -> WorldSetting:
+    def from_world(cls, world: data.World) -> WorldSetting:
         """Return the setting of a world that was made already."""
         arrays = world.query_probs.tobytes() + world.candidates.tobytes()  # not in the fingerprint
         contents = f"{world.fingerprint[:24]} {hashlib.sha256(arrays).hexdigest()[:24]}"
         return cls("", world.n_queries, world.n_docs, contents=contents, made=world)
 
     @classmethod
-    def of(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
+    def from_file(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
         """Return the setting of a file, "" for the synthetic world."""
         contents = ""
         if path:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from ... import agents, clickmodels, envs, evaluation, policies
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
-from ..curse.curse_study import CurseValues
-from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..curse.curse_study import CURSE_VALUES
+from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
 from ..engine.plugins import import_modules
 from ..engine.rows import Row
@@ -55,23 +55,12 @@ class CompareCell:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class Point(TypedDict):
-    """One measurement of a training run."""
-
-    pages: int
-    promised: float
-    deployed: float
-    gap: float
-    regret: float | None
-
-
-class CompareResult(CurseValues):
-    """The curse of the trained policy, and how it came about."""
-
-    top_down: NotRequired[float]
-    random: float
-    pages: int
-    history: list[Point]
+_POINT = {  # of a training run
+    "pages": int, "promised": float, "deployed": float, "gap": float, "regret": float | None,
+}  # fmt: skip
+_RESULT: dict[str, Any] = CURSE_VALUES | {
+    "top_down": NotRequired[float], "random": float, "pages": int, "history": [_POINT],
+}  # fmt: skip
 
 
 def compare_cell(cell: CompareCell) -> Result:
@@ -173,7 +162,7 @@ class Compare(Study):
         ]  # fmt: skip
         learned = [fit for fit in fits if fit.model != TRUE_USER]
         yield Stage(
-            "fitting models", fit_cell, learned, FIT_VERSION, Fitted, "fits", required=False
+            "fitting models", fit_cell, learned, FIT_VERSION, FITTED, "fits", required=False
         )
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         classes = {name: agents.agent_class(name) for name in self.agents}
@@ -182,7 +171,7 @@ class Compare(Study):
             for fit in fits
             for name, cls in classes.items()
         ]
-        yield Stage(_TRAINING, compare_cell, cells, VERSION, CompareResult)
+        yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per agent, model, user and seed, models in the order of the settings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from ... import clickmodels, evaluation, policies
 from ...common import checks
@@ -53,30 +53,16 @@ class CurseCell:
     documents: str = "shown"
 
 
-class CurseValues(TypedDict):
-    """The numbers of a ``CurseReport``; the best and the regret may be unknown."""
-
-    promised: float
-    deployed: float
-    gap: float
-    logging_value: float
-    model_error_on_logging: float
-    added_by_optimising: float
-    best: NotRequired[float]
-    regret: NotRequired[float]
-    lift: float
-
-
-class CurseResult(TypedDict):
-    """The values of the two policies, and how they were found."""
-
-    perplexity: Unbounded
-    top_down: CurseValues
-    max_reward: CurseValues
-    best_is: str
-    method: str
-    scored: int
-    random: float
+# The numbers of a ``CurseReport``; the best and the regret may be unknown.
+CURSE_VALUES: dict[str, Any] = {
+    "promised": float, "deployed": float, "gap": float, "logging_value": float,
+    "model_error_on_logging": float, "added_by_optimising": float, "best": NotRequired[float],
+    "regret": NotRequired[float], "lift": float,
+}  # fmt: skip
+_RESULT = {
+    "perplexity": Unbounded, "top_down": CURSE_VALUES, "max_reward": CURSE_VALUES, "best_is": str,
+    "method": str, "scored": int, "random": float,
+}  # fmt: skip
 
 
 def curse_cell(cell: CurseCell) -> Result:
@@ -158,7 +144,7 @@ class Curse(Study):
             for user in dict.fromkeys(self.users)
             for logging in dict.fromkeys(self.loggings)
         ]  # fmt: skip
-        yield Stage("fitting, optimising, deploying", curse_cell, cells, VERSION, CurseResult)
+        yield Stage("fitting, optimising, deploying", curse_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per cell, models in the order of the settings."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
+from ...evaluation.statistics import rank_correlation
 from ..engine.rows import Row, distinct, where
 from ..slates.errors import root_mean_squares
 from ..slates.slate_pictures import legend_above
@@ -61,7 +61,7 @@ def _rank_correlation(rows: Sequence[Row]) -> str:
         part = where(rows, user=user)
         estimates, truth = ([row[key] for row in part] for key in ("estimate", "truth"))
         if np.ptp(estimates) > 0 and np.ptp(truth) > 0:
-            found.append(float(spearmanr(estimates, truth).statistic))
+            found.append(rank_correlation(estimates, truth))
     return f"{np.mean(found):.2f}" if found else "–"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...common import checks
 from ...common.typing import Floats
 from ...data import ClickLog
 from ..constants import FOUR_MODELS, USERS
-from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
 from ..engine.keeping import keep_file
 from ..engine.rows import Row, distinct, where
@@ -54,15 +54,10 @@ class PromiseCell:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class PromiseResult(TypedDict):
-    """What a policy earns deployed, what logging earned, and all estimates with their errors."""
-
-    deployed: float
-    logging_value: float
-    exact_marginals: bool
-    covered: float
-    estimates: dict[str, float]
-    stderr: dict[str, float | None]
+_RESULT = {
+    "deployed": float, "logging_value": float, "exact_marginals": bool, "covered": float,
+    "estimates": dict[str, float], "stderr": dict[str, float | None],
+}  # fmt: skip
 
 
 def promise_cell(cell: PromiseCell) -> Result:
@@ -103,7 +98,7 @@ def promise_cell(cell: PromiseCell) -> Result:
     }
 
 
-def fit_and_predict(fit: FitCell) -> Fitted:
+def fit_and_predict(fit: FitCell) -> Result:
     """Fit a model, and keep what it expects of the pages that estimates are made from."""
     result = fit_cell(fit)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
@@ -223,7 +218,7 @@ class Promises(Study):
             for user in dict.fromkeys(self.users)
         ]  # fmt: skip
         yield Stage(
-            "fitting models", fit_and_predict, fits, f"{FIT_VERSION}.{VERSION}", Fitted, "fits",
+            "fitting models", fit_and_predict, fits, f"{FIT_VERSION}.{VERSION}", FITTED, "fits",
             required=False,
         )  # fmt: skip
         settings = {
@@ -235,7 +230,7 @@ class Promises(Study):
             for fit in fits
             for name, given in settings.items()
         ]
-        yield Stage(_ESTIMATING, promise_cell, cells, VERSION, PromiseResult)
+        yield Stage(_ESTIMATING, promise_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per policy and estimate."""

@@ -17,7 +17,7 @@ from ..engine.artefacts import LOG_VERSION, LogCell, Logs, fit_parts, load_model
 from ..engine.grid import Result, cell_key
 from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
-from ..engine.shapes import Unbounded
+from ..engine.shapes import Unbounded, Undefined
 from ..setting import shown_in, user_of, world_of
 
 MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
@@ -50,7 +50,7 @@ JUDGEMENT = {
     "evaluation_seconds": float,
     "perplexity": NotRequired[Unbounded],
     **{f"perplexity_{name}": NotRequired[Unbounded] for name in policies.ranker_names()},
-    **{f"ndcg_{depth}": NotRequired[Unbounded] for depth in GRADED_DEPTHS},
+    **{f"ndcg_{depth}": NotRequired[Undefined] for depth in GRADED_DEPTHS},
 }
 
 

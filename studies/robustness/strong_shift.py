@@ -13,7 +13,7 @@ from ..registry import register
 from ..setting import WorldSetting
 from ..study import Report, Results, Stage, Study, setting
 from .protocol import SHIFT, Protocol
-from .protocol_tables import shift_table
+from .protocol_report import shift_table
 
 
 @register("strong-shift")

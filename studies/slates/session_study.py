@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +53,7 @@ class SessionCell:
     truth: int = 50_000
 
 
-class SessionEstimates(TypedDict):
-    """Estimates as (metric, estimator, n, estimate), and the truth by metric."""
-
-    estimates: list[tuple[str, str, int, float]]
-    truth: dict[str, float]
+_RESULT = {"estimates": list[tuple[str, str, int, float]], "truth": dict[str, float]}
 
 
 def session_cell(cell: SessionCell) -> Result:
@@ -185,7 +181,7 @@ class SessionStudy(Study):
             SessionCell(seed, sizes=self.sizes, direct=self.direct, truth=self.truth)
             for seed in range(self.repetitions)
         ]
-        yield Stage("sessions", session_cell, cells, VERSION, SessionEstimates)
+        yield Stage("sessions", session_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per estimate."""
