@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     require_writable(out)
     _check_settings(out, settings, pages)
     where = settings.world_setting()
-    world, true = world_of(where), user_of(settings.user, where)
+    world, true = world_of(where), user_of(settings.user, where, settings.slots)
     _check(settings, options, agents.Task.of(environment(world, true, settings.slots)))
     inside = _inside(settings, where, out)
     inside.check_world(world)
@@ -153,7 +153,7 @@ def _inside(
 ) -> clickmodels.ClickModel:
     """Return what the agent learns from: the true user, a saved model or one fitted now."""
     if settings.model == TRUE_USER:
-        return user_of(settings.user, where)
+        return user_of(settings.user, where, settings.slots)
     if settings.model not in clickmodels.names():
         if not Path(settings.model).is_file():
             known = ", ".join((TRUE_USER, *clickmodels.names()))

@@ -72,9 +72,9 @@ def world_of(setting: WorldSetting) -> data.World:
 
 
 @lru_cache(maxsize=8)
-def user_of(name: str, setting: WorldSetting) -> clickmodels.ClickModel:
-    """Return a true user of the world."""
-    return clickmodels.true_user(name, world_of(setting))
+def user_of(name: str, setting: WorldSetting, slots: int = 10) -> clickmodels.ClickModel:
+    """Return a true user of the world, who knows pages of up to ``slots``."""
+    return clickmodels.true_user(name, world_of(setting), slots=slots)
 
 
 @lru_cache(maxsize=8)
@@ -109,7 +109,7 @@ def logs_of(
 ) -> tuple[data.ClickLog, data.ClickLog, data.ClickLog]:
     """Return the training, validation and test parts of a log."""
     log = envs.collect(
-        world_of(setting), user_of(user, setting), logging_of(logging, setting, slots),
+        world_of(setting), user_of(user, setting, slots), logging_of(logging, setting, slots),
         impressions, seed,
     )  # fmt: skip
     train, validation, test = log.split(SPLIT, seed)

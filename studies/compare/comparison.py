@@ -67,7 +67,7 @@ def compare_cell(cell: CompareCell) -> Result:
     """Train the agent, deploy its policy; return the curse and how it came about."""
     fit = cell.fit
     import_modules(fit.modules)
-    world, user = world_of(fit.world), user_of(fit.user, fit.world)
+    world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
     env = envs.RankingVectorEnv(1, click_model=inside, world=world, slots=fit.slots)
     run = agents.TrainingRun(
@@ -90,8 +90,8 @@ def compare_cell(cell: CompareCell) -> Result:
 @lru_cache(maxsize=8)
 def _random(user: str, world: WorldSetting, slots: int) -> float:
     """Return the value of a random ranking."""
-    known = world_of(world)
-    return evaluation.value(policies.Uniform(known, slots), user_of(user, world), known).value
+    known, true = world_of(world), user_of(user, world, slots)
+    return evaluation.value(policies.Uniform(known, slots), true, known).value
 
 
 def _read_budget(text: str) -> tuple[str, int]:

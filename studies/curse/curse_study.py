@@ -67,7 +67,7 @@ _RESULT = {
 
 def curse_cell(cell: CurseCell) -> Result:
     """Fit the model, optimise inside it, deploy; return all values in clicks per page."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
     logging = logging_of(cell.logging, cell.world, cell.slots)
     logged = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*logged)

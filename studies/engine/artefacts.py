@@ -141,14 +141,14 @@ def log_cell(cell: LogCell) -> Result:
     """Make the logs; return the logging policy's value in clicks per page."""
     shared_logs(cell)
     logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
-    user = user_of(cell.user, cell.world)
+    user = user_of(cell.user, cell.world, cell.slots)
     found = evaluation.value(logging, user, world_of(cell.world), _SAMPLES, cell.seed)
     return {"logging_value": found.value}
 
 
 def shared_logs(cell: LogCell) -> Logs:
     """Return the logs of a cell: from their files, or made now."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
 
     def collect_whole() -> ClickLog:
         logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
@@ -199,7 +199,7 @@ def user_cell(cell: UserCell) -> Result:
 
     Both in clicks per page; the best is None for a user whose expected clicks cannot be computed.
     """
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
     random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
     try:
         best = policies.max_reward(user, world, cell.slots)

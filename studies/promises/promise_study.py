@@ -69,7 +69,8 @@ def promise_cell(cell: PromiseCell) -> Result:
     model.
     """
     fit = cell.fit
-    world, user, model = world_of(fit.world), user_of(fit.user, fit.world), fitted_model(fit)
+    world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
+    model = fitted_model(fit)
     policy = _optimise(cell, model)
     logging = _logging(fit.logging, fit.world, fit.slots)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
@@ -151,8 +152,8 @@ def _fresh_log(
     user: str, logging: str, world: WorldSetting, slots: int, impressions: int, seed: int
 ) -> ClickLog:
     return envs.collect(
-        world_of(world), user_of(user, world), logging_of(logging, world, slots), impressions,
-        seed + _FRESH,
+        world_of(world), user_of(user, world, slots), logging_of(logging, world, slots),
+        impressions, seed + _FRESH,
     )  # fmt: skip
 
 

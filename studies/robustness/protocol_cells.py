@@ -78,7 +78,7 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
     """
     world = world_of(cell.log.world)
     if cell.model == ORACLE:
-        return user_of(cell.log.user, cell.log.world), 0.0
+        return user_of(cell.log.user, cell.log.world, cell.log.slots), 0.0
     path = Path(cell.folder) / f"{cell_key(cell, MODEL_VERSION)}.safetensors"
     kept = read_kept(path, partial(load_model, name=cell.model))
     if kept is not None:
@@ -137,8 +137,8 @@ def policy_cell(cell: PolicyCell) -> Result:
     """
     judged = cell.judged
     import_modules(judged.modules)
-    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world)
     slots, seed = judged.log.slots, judged.log.seed
+    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world, slots)
     logs = shared_logs(judged.log)
     model, _ = protocol_model(judged, logs)
     start = time.perf_counter()
