@@ -17,7 +17,7 @@ from clickgym.scripts._options import changes, flags, option, parse, require_kno
 from clickgym.studies.engine.artefacts import FitCell, fit_model
 from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.runner import require_writable
-from clickgym.studies.setting import require_generative, user_of, world_of
+from clickgym.studies.worlds import require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"

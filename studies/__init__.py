@@ -26,7 +26,6 @@ from .robustness.protocol_report import shift_table, write_report
 from .robustness.spider import spider
 from .robustness.strong_shift import StrongShift
 from .runner import Outcome, compute_study, run_study
-from .setting import WorldSetting
 from .slates.errors import CONDITION, root_mean_squares, scale_errors, wins
 from .slates.forty_conditions import Conditions
 from .slates.learning import Learning, learning_table
@@ -35,6 +34,7 @@ from .slates.session_model import Sessions, sample_sessions
 from .slates.session_study import SessionStudy, figure_1, session_tables
 from .slates.slate_pictures import all_conditions, errors_table, figure_2, wins_table
 from .study import Report, Results, Stage, Study, setting
+from .worlds import WorldSetting
 
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",

@@ -17,7 +17,8 @@ from ..engine.grid import Result
 from ..engine.plugins import import_modules
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -27,7 +28,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .comparison_pictures import (
     compare_table,
     heat_map,

@@ -15,7 +15,8 @@ from ..engine.grid import Result
 from ..engine.rows import Row
 from ..engine.shapes import Unbounded
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -27,7 +28,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .curse_pictures import curse_picture, curse_table
 
 VERSION = "3"

@@ -13,7 +13,7 @@ from ...clickmodels import NotExact
 from ...clickmodels.fitting import takes_parameters
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
-from ..setting import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
+from ..worlds import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
 from .grid import Result, cell_key
 from .keeping import keep_file, save_kept
 from .plugins import import_modules

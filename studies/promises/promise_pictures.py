@@ -27,7 +27,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P")
 
 
 def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
-    """Return the errors of every estimate against the deployed value, in clicks a page."""
+    """Return the errors of every estimate against the deployed value, in clicks per page."""
     users, policies = distinct(rows, "user"), len(where(rows, estimator=rows[0]["estimator"]))
     table = PlainTable(
         f"Estimates of {policies} policies optimised inside click models, log by {logging}, "
@@ -66,7 +66,7 @@ def _rank_correlation(rows: Sequence[Row]) -> str:
 
 
 def promise_picture(rows: Sequence[Row]) -> Figure:
-    """Draw estimates against deployed values: a panel an estimate, a point a policy.
+    """Draw estimates against deployed values: a panel per estimate, a point per policy.
 
     Colours are click models, marks are how the policy was made. On the line an estimate is right.
     Points outside the panel, whose limits cover the promises and the deployed values, are drawn

@@ -21,7 +21,8 @@ from ..engine.grid import Result
 from ..engine.keeping import keep_file
 from ..engine.rows import Row, distinct, where
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -31,7 +32,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .promise_pictures import OPTIMISERS, promise_picture, promise_table
 
 VERSION = "3"
@@ -61,7 +61,7 @@ _RESULT = {
 
 
 def promise_cell(cell: PromiseCell) -> Result:
-    """Optimise, deploy and estimate; values in clicks a page.
+    """Optimise, deploy and estimate; values in clicks per page.
 
     The promise is what the model expects of the policy. The other estimates come from another log
     of the logging policy, as long as the whole one of which the model got its training and

@@ -37,8 +37,8 @@ from ..engine.grid import Result
 from ..engine.plugins import candidate_name, candidate_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
-from ..setting import WorldSetting, check_names, check_page, longest_first, scores_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, check_names, check_page, longest_first, scores_of
 from .protocol_cells import (
     JUDGEMENT,
     POLICY_FIELDS,

@@ -18,7 +18,7 @@ from ..engine.grid import Result, cell_key
 from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
 from ..engine.shapes import Unbounded, Undefined
-from ..setting import shown_in, user_of, world_of
+from ..worlds import shown_in, user_of, world_of
 
 MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
 VERSION = f"{MODEL_VERSION}, evaluation 1"
@@ -132,7 +132,7 @@ POLICY_VALUES = {
 def policy_cell(cell: PolicyCell) -> Result:
     """Make and deploy the policies that the model's capabilities allow.
 
-    ``top_down_…`` and ``max_reward_…`` are clicks a page that the model promises and the user
+    ``top_down_…`` and ``max_reward_…`` are clicks per page that the model promises and the user
     delivers for policies that show documents of the training part.
     """
     judged = cell.judged

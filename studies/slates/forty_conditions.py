@@ -11,8 +11,8 @@ from ... import policies
 from ...common import checks
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .errors import CONDITION, root_mean_squares
 from .slate_cells import ESTIMATES, VERSION, OpeCell, slate_cell
 from .slate_pictures import all_conditions, errors_table, figure_2, wins_table

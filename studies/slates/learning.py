@@ -16,8 +16,8 @@ from ...policies.rankers.cross_fitted import deal_queries
 from ..engine.grid import Result
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .slate_cells import METRICS, draw_slates
 from .slate_space import world_of_queries
 

@@ -19,8 +19,8 @@ from ...evaluation.reporting.formats import PlainTable
 from ..engine.grid import Result
 from ..engine.rows import Row, distinct, where
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .slate_cells import METRICS, pseudoinverse_weights, target_rewards
 from .slate_pictures import METRICS as LABELS
 from .slate_pictures import legend_above, logging_label
@@ -193,7 +193,7 @@ def _format_bias(value: float, form: str) -> str:
 
 
 def bias_picture(rows: list[Row]) -> Figure:
-    """Draw PI's bias against the true reward, a point a query, colours by target.
+    """Draw PI's bias against the true reward, a point per query, colours by target.
 
     A panel for nDCG with all logging policies, where there is none, and one a policy for ERR.
     """

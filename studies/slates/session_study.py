@@ -40,8 +40,8 @@ _CHUNK = 100_000
 class SessionCell:
     """One log of sessions with uniformly drawn slates, drawn by ``seed``.
 
-    ``queries`` have ``slots`` to ``candidates`` documents. ``truth`` sessions a query are drawn to
-    know the target's values. Sizes and ``direct`` are as in ``OpeCell``.
+    ``queries`` have ``slots`` to ``candidates`` documents. ``truth`` sessions per query are drawn
+    to know the target's values. Sizes and ``direct`` are as in ``OpeCell``.
     """
 
     seed: int
@@ -217,7 +217,7 @@ def figure_1(errors: list[Row]) -> Figure:
 
 
 def session_tables(errors: list[Row]) -> list[PlainTable]:
-    """Return the errors of every estimator by sample size, a table a metric."""
+    """Return the errors of every estimator by sample size, a table per metric."""
     tables = []
     for metric, label in SESSION_METRICS.items():
         part = where(errors, metric=metric)

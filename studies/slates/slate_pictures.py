@@ -46,7 +46,7 @@ def logging_label(logging: str, alpha: float) -> str:
 
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:
-    """Draw errors against sample size on logarithmic axes, a line an estimator."""
+    """Draw errors against sample size on logarithmic axes, a line per estimator."""
     for name in distinct(errors, "estimator", tuple(STYLES))[::-1]:  # weighted forms on top
         part = sorted(where(errors, estimator=name), key=lambda row: row["n"])
         colour, line, mark = STYLES[name]

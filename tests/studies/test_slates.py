@@ -11,12 +11,12 @@ from looping import loop_over
 
 from clickgym import data, evaluation, policies, studies
 from clickgym.scripts import main
-from clickgym.studies.setting import scores_of, world_of
 from clickgym.studies.slates import slate_cells as direct_fits
 from clickgym.studies.slates import slate_space
 from clickgym.studies.slates.errors import condition_of
 from clickgym.studies.slates.slate_cells import OpeCell, draw_slates, prefix_means, slate_cell
 from clickgym.studies.slates.slate_space import SlateSpace
+from clickgym.studies.worlds import scores_of, world_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SETTING = studies.WorldSetting(n_queries=40, n_docs=0)

@@ -25,7 +25,7 @@ class WorldSetting:
     """Which world a study takes.
 
     ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
-    ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
+    ``n_docs`` candidates per query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
     the file holds, whatever its name: ``from_file`` finds it. ``made`` is a world itself:
     see ``from_world``.
     """
