@@ -140,6 +140,7 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
     if not path.exists():
         return
     before = saved_settings(path, settings)
+    before["model"] = before.get("model") or TRUE_USER
     changed = changes(before, settings, ("pages", "out", "every"))  # a run may be taken further
     if changed:
         raise ValueError(f"{out} holds another run ({changed}); give another --out")
