@@ -31,7 +31,7 @@ class PolicyGradient(Bandit):
     Notes
     -----
     The gradient of the log-probability of the K documents shown is exact and in closed form
-    (``log_prob_gradient``), O(N) a page. Variance is reduced by a baseline, the running mean
+    (``log_prob_gradient``), O(N) per page. Variance is reduced by a baseline, the running mean
     reward of the query. A query's gradient is the sum over its pages of a batch, divided by the
     root of their number: the noise is then the same however often it was asked, and Adam does
     not take long steps on two pages. Steps shrink with 1/sqrt(1 + pages / slowing). The policy to
@@ -59,8 +59,9 @@ class PolicyGradient(Bandit):
         rate : float, optional
             Learning rate of the first steps; 0.05 for the table, 0.001 for the network.
         pull : float, optional
-            How strongly logits are pulled to their query's mean (half its square is the penalty
-            a page, in units of reward); 0 for the table, 0.01 for the network.
+            How strongly logits are pulled to their query's mean: the penalty per page is half
+            the squared distance times this, in units of reward; 0 for the table, 0.01 for the
+            network.
         slowing : int
             Pages after which steps have shrunk by the root of two.
         memory : int
@@ -68,7 +69,7 @@ class PolicyGradient(Bandit):
         hidden : int
             Width of the network.
         batch : int
-            Pages a step.
+            Pages per step.
         """
 
         features: bool = False

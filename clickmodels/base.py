@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -84,15 +83,8 @@ class ClickModel(Shared):
         raise NotCapable(f"{cls.__name__} does not define fit(); clickmodels.fit() may fit it")
 
     def state(self) -> dict[str, Any]:
-        """Return the keyword arguments that make this model again: arrays and JSON values.
-
-        Here the attributes that have the names of the constructor's arguments; None is left out.
-        """
-        names = inspect.signature(type(self)).parameters
-        if not all(hasattr(self, name) for name in names):
-            raise NotCapable(f"{type(self).__name__} does not define state()")
-        state = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in state.items() if value is not None}
+        """Return the keyword arguments that make this model again: arrays and JSON values."""
+        raise NotCapable(f"{type(self).__name__} does not define state()")
 
     @classmethod
     def from_state(cls, **state: Any) -> ClickModel:

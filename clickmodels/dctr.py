@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from ..common.random import Uniforms
@@ -10,6 +12,7 @@ from ..data import ClickLog, World
 from .reading.attractiveness import Table
 from .reading.independent import IndependentModel
 from .registry import register
+from .saving import constructor_arguments
 from .tablefit.counting import (
     check_counts,
     check_log,
@@ -66,6 +69,10 @@ class DCTR(IndependentModel):
     def shape(self) -> tuple[int, int]:
         """Number of queries and candidate places."""
         return self.clicks.shape[0], self.clicks.shape[1]
+
+    def state(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return constructor_arguments(self)
 
     def relevance(self) -> Floats:
         """Return the click rate, (Q, N)."""

@@ -27,8 +27,9 @@ _POISSON = poisson.cdf(np.arange(20), 1.0)  # beyond, a double has no room
 
 
 def names() -> tuple[str, ...]:
-    """Return everything that ``fit`` takes: registered models that define how they are fitted."""
-    return tuple(name for name in registered() if _can_be_fitted(registered_class(name)))
+    """Return everything that ``fit`` takes, in alphabetical order: models that can be fitted."""
+    known = sorted(registered(), key=str.casefold)
+    return tuple(name for name in known if _can_be_fitted(registered_class(name)))
 
 
 def _can_be_fitted(cls: type[ClickModel]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -11,6 +11,7 @@ from ..common.typing import Floats
 from ..data import ClickLog, World
 from .base import RANK, ClickModel
 from .registry import register
+from .saving import constructor_arguments
 from .tablefit.counting import check_log, count_by_pair, count_by_rank, rank_rate
 
 
@@ -31,6 +32,10 @@ class PopularityModel(ClickModel):
         if self.scores.size == 0:
             raise ValueError(f"scores is empty, shape {self.scores.shape}")
         self.scores.flags.writeable = False
+
+    def state(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return constructor_arguments(self)
 
     def relevance(self) -> Floats:
         """Return the scores, (Q, N)."""

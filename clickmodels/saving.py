@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import TYPE_CHECKING, Any, Self
 
@@ -57,6 +58,13 @@ def load_model(path: str | os.PathLike[str]) -> ClickModel:
         return from_record(header, arrays)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: does not make a {header['name']}: {error}") from error
+
+
+def constructor_arguments(model: object) -> dict[str, Any]:
+    """Return the attributes that have the names of a constructor's arguments; None is left out."""
+    names = inspect.signature(type(model)).parameters
+    state = {name: getattr(model, name) for name in names}
+    return {name: value for name, value in state.items() if value is not None}
 
 
 class Shared:

@@ -14,7 +14,7 @@ from ..common.random import Uniforms
 from ..common.typing import Booleans
 from .rendering import page_image, page_text
 from .settings import RENDER_MODES, EnvironmentSettings
-from .validity import next_unused, repair, wrong_slots
+from .validity import make_valid, next_unused
 
 
 class RankingEnv(gym.Env[Any, Any]):
@@ -173,16 +173,8 @@ class RankingEnv(gym.Env[Any, Any]):
         page = ranking.astype(np.int64)[None]
         candidates = self.world.candidates[self._query][None]
         length = self.settings.lengths[[self._query]]
-        if self.settings.invalid == "raise":
-            wrong = wrong_slots(page, candidates, length)[0]
-            if wrong.any():
-                slot = int(wrong.argmax())
-                raise ValueError(
-                    f"action[{slot}] shows document {page[0, slot]}, which is on the page already "
-                    "or no candidate; invalid='repair' replaces it"
-                )
-            return page[0, : length[0]].tolist()
-        page, changed = repair(page, candidates, length)
+        invalid = self.settings.invalid
+        page, changed = make_valid(page, candidates, length, invalid, "action[{slot}]")
         self._repaired = bool(changed[0])
         return page[0, : length[0]].tolist()
 

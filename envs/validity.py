@@ -1,4 +1,4 @@
-"""Rankings that repeat a document or show what is not a candidate: found, refused or repaired."""
+"""Finding, refusing and repairing rankings that repeat a document or show a non-candidate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def wrong_slots(ranking: Integers, candidates: Booleans, length: Integers) -> Bo
 def next_unused(document: Integers, free: Booleans) -> Integers:
     """Return each row's document if it is free, else the next free one in index order, cyclic.
 
-    ``document`` (n,), ``free`` (n, N) with at least one free document a row.
+    ``document`` (n,), ``free`` (n, N) with at least one free document per row.
     """
     n_docs = free.shape[1]
     distance = (np.arange(n_docs) - document[:, None]) % n_docs
@@ -38,7 +38,7 @@ def repair(ranking: Integers, candidates: Booleans, length: Integers) -> tuple[I
     """Return valid rankings (n, K), empty from ``length`` on, and which rows were changed (n,).
 
     From the top, a document that is used already or no candidate is replaced by the next unused
-    candidate in index order. Costs O(n N) a slot, for the rows that need it.
+    candidate in index order. Costs O(n N) per slot, for the rows that need it.
     """
     result = ranking.copy()
     changed = np.asarray(wrong_slots(ranking, candidates, length).any(axis=1))
@@ -52,3 +52,23 @@ def repair(ranking: Integers, candidates: Booleans, length: Integers) -> tuple[I
             free[np.flatnonzero(on_page), picked[on_page]] = False
     result[np.arange(ranking.shape[1]) >= length[:, None]] = -1
     return result, changed
+
+
+def make_valid(
+    ranking: Integers, candidates: Booleans, length: Integers, invalid: str, place: str
+) -> tuple[Integers, Booleans]:
+    """Return what ``repair`` does, or with ``invalid="raise"`` refuse what it would change.
+
+    ``place`` names a slot in the error: "actions[{row}, {slot}]".
+    """
+    if invalid == "repair":
+        return repair(ranking, candidates, length)
+    wrong = wrong_slots(ranking, candidates, length)
+    if wrong.any():
+        row, slot = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"{place.format(row=row, slot=slot)} shows document {ranking[row, slot]}, which is on "
+            "the page already or no candidate; invalid='repair' replaces it"
+        )
+    empty = np.arange(ranking.shape[1]) >= length[:, None]
+    return np.where(empty, -1, ranking), np.zeros(len(ranking), dtype=bool)

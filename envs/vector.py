@@ -16,7 +16,7 @@ from ..common.typing import Booleans, Floats, Integers
 from .rendering import page_image, page_text
 from .settings import RENDER_MODES, EnvironmentSettings
 from .spaces import batch_actions
-from .validity import next_unused, repair, wrong_slots
+from .validity import make_valid, next_unused
 
 
 class RankingVectorEnv(VectorEnv[Any, Any, Any]):
@@ -183,16 +183,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         page = self._documents(actions, (self.num_envs, self.slots))
         candidates = self.world.candidates[self._query]
         length = self.settings.lengths[self._query]
-        if self.settings.invalid == "raise":
-            wrong = wrong_slots(page, candidates, length)
-            if wrong.any():
-                row, slot = np.argwhere(wrong)[0]
-                raise ValueError(
-                    f"actions[{row}, {slot}] shows document {page[row, slot]}, which is on the "
-                    "page already or no candidate; invalid='repair' replaces it"
-                )
-            return np.where(np.arange(self.slots) < length[:, None], page, -1)
-        page, self._repaired = repair(page, candidates, length)
+        invalid = self.settings.invalid
+        page, changed = make_valid(page, candidates, length, invalid, "actions[{row}, {slot}]")
+        self._repaired = changed
         return page
 
     def _step_slots(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
@@ -303,7 +296,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         }  # fmt: skip
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the pages that were shown last as texts or pictures, one an environment."""
+        """Return the pages that were shown last as texts or pictures, one per environment."""
         if self.render_mode is None or not self._started:
             return None
         draw = page_text if self.render_mode == "ansi" else page_image

@@ -23,7 +23,7 @@ class WorldOptions:
 
     def world_setting(self) -> studies.WorldSetting:
         """Return the world's setting; an error if there is no such file."""
-        return studies.WorldSetting.of(
+        return studies.WorldSetting.from_file(
             self.world or "", self.queries or 0, self.docs, self.world_seed
         )
 

@@ -171,7 +171,7 @@ def _choose_world(made: Any, known: Any, options: Any) -> Any:
     given = {name: getattr(options, name, None) for name in ("world", "queries", "docs")}
     whole_file = given["world"] and fields["world"].metadata.get("whole_file", False)
     every = 0 if whole_file else known.world.n_queries
-    world = studies.WorldSetting.of(
+    world = studies.WorldSetting.from_file(
         given["world"] or "",
         every if given["queries"] is None else given["queries"],
         known.world.n_docs if given["docs"] is None else given["docs"],

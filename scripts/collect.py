@@ -10,7 +10,7 @@ from clickgym import clickmodels, envs, policies
 from clickgym.scripts._inputs import WorldOptions
 from clickgym.scripts._options import option, parse
 from clickgym.studies.runner import require_writable
-from clickgym.studies.setting import world_of
+from clickgym.studies.worlds import world_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from clickgym import agents, clickmodels, evaluation, policies
 from clickgym.common.runtime import import_extra
 from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
 from clickgym.scripts._options import flags, option, parse
-from clickgym.studies.setting import logging_of, user_of, world_of
+from clickgym.studies.worlds import logging_of, user_of, world_of
 
 
 @dataclass(frozen=True)

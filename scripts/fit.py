@@ -17,7 +17,7 @@ from clickgym.common.storage import write_text, write_whole
 from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
 from clickgym.scripts._options import option, parse
 from clickgym.studies.runner import require_writable
-from clickgym.studies.setting import world_of
+from clickgym.studies.worlds import world_of
 
 PICTURE = "perplexity.png"
 

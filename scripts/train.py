@@ -17,7 +17,7 @@ from clickgym.scripts._options import changes, flags, option, parse, require_kno
 from clickgym.studies.engine.artefacts import FitCell, fit_model
 from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.runner import require_writable
-from clickgym.studies.setting import require_generative, user_of, world_of
+from clickgym.studies.worlds import require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     require_writable(out)
     _check_settings(out, settings, pages)
     where = settings.world_setting()
-    world, true = world_of(where), user_of(settings.user, where)
+    world, true = world_of(where), user_of(settings.user, where, settings.slots)
     _check(settings, options, agents.Task.of(environment(world, true, settings.slots)))
     inside = _inside(settings, where, out)
     inside.check_world(world)
@@ -140,6 +140,7 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
     if not path.exists():
         return
     before = saved_settings(path, settings)
+    before["model"] = before.get("model") or TRUE_USER
     changed = changes(before, settings, ("pages", "out", "every"))  # a run may be taken further
     if changed:
         raise ValueError(f"{out} holds another run ({changed}); give another --out")
@@ -153,7 +154,7 @@ def _inside(
 ) -> clickmodels.ClickModel:
     """Return what the agent learns from: the true user, a saved model or one fitted now."""
     if settings.model == TRUE_USER:
-        return user_of(settings.user, where)
+        return user_of(settings.user, where, settings.slots)
     if settings.model not in clickmodels.names():
         if not Path(settings.model).is_file():
             known = ", ".join((TRUE_USER, *clickmodels.names()))

@@ -10,7 +10,7 @@ import numpy as np
 from clickgym import evaluation
 from clickgym.scripts._inputs import WorldOptions
 from clickgym.scripts._options import ALL, option, parse
-from clickgym.studies.setting import world_of
+from clickgym.studies.worlds import world_of
 
 
 @dataclass(frozen=True)

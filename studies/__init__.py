@@ -22,13 +22,11 @@ from .robustness.judging import Judged, judge, judge_log, paper_tables, write_lo
 from .robustness.ledger import ledger
 from .robustness.protocol import Protocol, shipped_rows
 from .robustness.protocol_cells import ProtocolCell, protocol_cell
-from .robustness.protocol_report import write_report
-from .robustness.protocol_tables import shift_table
+from .robustness.protocol_report import shift_table, write_report
 from .robustness.spider import spider
 from .robustness.strong_shift import StrongShift
 from .runner import Outcome, compute_study, run_study
-from .setting import WorldSetting
-from .slates.errors import CONDITION, normalised, root_mean_squares, wins
+from .slates.errors import CONDITION, root_mean_squares, scale_errors, wins
 from .slates.forty_conditions import Conditions
 from .slates.learning import Learning, learning_table
 from .slates.pi_bias import Bias, bias_picture, bias_table
@@ -36,6 +34,7 @@ from .slates.session_model import Sessions, sample_sessions
 from .slates.session_study import SessionStudy, figure_1, session_tables
 from .slates.slate_pictures import all_conditions, errors_table, figure_2, wins_table
 from .study import Report, Results, Stage, Study, setting
+from .worlds import WorldSetting
 
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
@@ -45,9 +44,9 @@ __all__ = [
     "all_conditions", "bias_picture", "bias_table", "compare_cell", "compare_table",
     "compute_study", "curse_cell", "curse_picture", "curse_table", "errors_table", "figure_1",
     "figure_2", "heat_map", "judge", "judge_log", "learning_table", "ledger", "load_rows",
-    "normalised", "paper_tables", "parting", "promise_picture", "promise_table", "protocol_cell",
+    "paper_tables", "parting", "promise_picture", "promise_table", "protocol_cell",
     "register", "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions",
-    "save_rows", "session_tables", "setting", "shift_table", "shipped_rows", "spider",
-    "study_class", "study_names", "training_curves", "wins", "wins_table", "write_log_report",
-    "write_report",
+    "save_rows", "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows",
+    "spider", "study_class", "study_names", "training_curves", "wins", "wins_table",
+    "write_log_report", "write_report",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from ..common.storage import write_text
 from .engine.grid import Grid
 from .engine.keeping import clear_way, make_folder, set_aside
 from .engine.rows import Row, load_rows, save_rows
+from .registry import study_names
 from .study import Results, Stage, Study, describe_settings
 
 SETTINGS = "settings.json"
@@ -165,7 +166,7 @@ def _read_settings(path: Path) -> dict[str, Any] | None:
         record = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(record, dict):
             raise ValueError("not a table")
-        if not isinstance(record.get("study"), str) and "jobs" not in record:  # as once written
+        if record.get("study") not in study_names() and "jobs" not in record:  # as once written
             raise ValueError("not the settings of a study")
     except FileNotFoundError:
         return None

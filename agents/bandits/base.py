@@ -13,7 +13,7 @@ from ..base import Agent
 
 
 class Bandit(Agent):
-    """Shows batches of rankings and learns from what became of them.
+    """Shows batches of rankings and learns from their clicks and rewards.
 
     A subclass defines ``rank`` and ``update``, has ``batch`` among its settings, and keeps what it
     has learned in the arrays that ``learned`` names. Learning goes batch by batch, whichever way

@@ -19,7 +19,7 @@ _FIRST = 1e6  # the bound of what was never examined: above every other
 
 
 class Cascade(Bandit):
-    """What the cascading bandits share: counts by query and document, and ranking by bounds.
+    """The base of cascading bandits: counts by query and document, and ranking by bounds.
 
     Assumes the cascade model: the user reads from the top. Everything down to the last click
     counts as examined, without a click the whole page.

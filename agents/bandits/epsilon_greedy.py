@@ -30,7 +30,7 @@ class EpsilonGreedy(Bandit):
     -----
     ε-greedy as in Sutton and Barto (2018, section 2.7 has the decaying steps), on whole pages.
     Ridge regression by its normal equations: a batch adds to the sums, O(n K (F + K)²), and they
-    are solved when scores are needed, once a batch. The ranks' weights are not shrunk. ε after
+    are solved when scores are needed, once per batch. The ranks' weights are not shrunk. ε after
     ``t`` pages is ``max(epsilon_last, epsilon / (1 + t / halving))``.
 
     Linear scores set the limit, not the budget: on the small world it closes about nine tenths of

@@ -24,7 +24,7 @@ _REPLAYED = ("observations", "next_observations", "actions", "rewards", "dones",
 
 @dataclasses.dataclass(frozen=True)
 class NetworkSettings:
-    """What all Stable-Baselines3 agents have to set.
+    """The settings of all Stable-Baselines3 agents.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class NetworkSettings:
 
 @dataclasses.dataclass(frozen=True)
 class ProximalSettings(NetworkSettings):
-    """What proximal policy optimisation has to set as well.
+    """The settings of proximal policy optimisation as well.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class StableBaselinesAgent(Agent):
                 self.pages = self._env.finished
 
     def state(self) -> dict[str, Any]:
-        """Return parameters, optimisers, counters, generators and what is replayed."""
+        """Return parameters, optimisers, counters, generators and the replay buffer."""
         model = self.model
         legacy = self._generators[1]
         return {

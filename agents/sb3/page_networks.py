@@ -35,7 +35,7 @@ class CandidateScorer(nn.Module):
             nn.Linear(n_features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Tanh()
         )
         self.own = nn.Embedding(n_queries, hidden)
-        # What is computed anew for every page, rather than once a query, is a quarter as wide.
+        # What is computed anew for every page, rather than once per query, is a quarter as wide.
         narrow = max(hidden // 4, 1)
         self.pooled = nn.Sequential(nn.Linear(hidden, narrow), nn.Tanh())
         self.of_candidate = nn.Linear(hidden, narrow)
@@ -159,7 +159,7 @@ class ScoresCritic(nn.Module):
     Only the order of the scores matters to a page, so each candidate's score is first made its
     soft rank. A candidate then adds a polynomial in its soft rank whose coefficients come from
     its features and its query: what it is worth on average, what it is worth higher up, and how
-    that bends. The polynomials cost next to nothing a page, because the coefficients are the same
+    that bends. The polynomials cost next to nothing per page, because the coefficients are the same
     for all pages of a query.
 
     Parameters

@@ -21,7 +21,7 @@ NEVER = -1e9  # the value of a document that cannot be placed
 
 
 class _Identity(nn.Module):
-    """Stands where Stable-Baselines3 has layers after the features: they are in the network."""
+    """Replaces Stable-Baselines3's layers after the features, which our network already has."""
 
     def forward(self, value: Tensor) -> Tensor:
         """Return ``value``."""

@@ -72,7 +72,7 @@ class SACAgent(_ScoresAgent):
 
     The critic pools encodings of the candidates with their soft ranks, so its gradient says which
     candidates to move up. Deployed is the ranking by mean scores. Soft ranks compare all pairs of
-    candidates, O(N²) a page. Checkpoints hold the replay buffer, 4 N bytes a page.
+    candidates, O(N²) per page. Checkpoints hold the replay buffer, 4 N bytes per page.
     """
 
     budget = 300_000

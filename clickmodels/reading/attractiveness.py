@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...common import checks
 from ...common.typing import Floats, Integers
+from ..saving import constructor_arguments
 
 _KEPT_ROWS = 4096
 
@@ -84,6 +87,10 @@ class WithAttractiveness:
     def shape(self) -> tuple[int, int]:
         """Number of queries and candidate places."""
         return self.attractiveness.shape[0], self.attractiveness.shape[1]
+
+    def state(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return constructor_arguments(self)
 
     def relevance(self) -> Floats:
         """Return the attractiveness, (Q, N)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -10,6 +12,7 @@ from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
 from ..pages import zero_after_impossible
+from ..saving import constructor_arguments
 
 
 class IndependentModel(ClickModel):
@@ -56,6 +59,10 @@ class WithWorldSize:
     def shape(self) -> tuple[int, int]:
         """Number of queries and candidate places."""
         return self.n_queries, self.n_docs
+
+    def state(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return constructor_arguments(self)
 
     def relevance(self) -> Floats:
         """Return zeros, (Q, N): all documents tie."""

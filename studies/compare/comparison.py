@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from ... import agents, clickmodels, envs, evaluation, policies
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
-from ..curse.curse_study import CurseValues
-from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..curse.curse_study import CURSE_VALUES
+from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
 from ..engine.plugins import import_modules
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -27,7 +28,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .comparison_pictures import (
     compare_table,
     heat_map,
@@ -55,30 +55,19 @@ class CompareCell:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class Point(TypedDict):
-    """One measurement of a training run."""
-
-    pages: int
-    promised: float
-    deployed: float
-    gap: float
-    regret: float | None
-
-
-class CompareResult(CurseValues):
-    """The curse of the trained policy, and how it came about."""
-
-    top_down: NotRequired[float]
-    random: float
-    pages: int
-    history: list[Point]
+_POINT = {  # of a training run
+    "pages": int, "promised": float, "deployed": float, "gap": float, "regret": float | None,
+}  # fmt: skip
+_RESULT: dict[str, Any] = CURSE_VALUES | {
+    "top_down": NotRequired[float], "random": float, "pages": int, "history": [_POINT],
+}  # fmt: skip
 
 
 def compare_cell(cell: CompareCell) -> Result:
     """Train the agent, deploy its policy; return the curse and how it came about."""
     fit = cell.fit
     import_modules(fit.modules)
-    world, user = world_of(fit.world), user_of(fit.user, fit.world)
+    world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
     env = envs.RankingVectorEnv(1, click_model=inside, world=world, slots=fit.slots)
     run = agents.TrainingRun(
@@ -101,8 +90,8 @@ def compare_cell(cell: CompareCell) -> Result:
 @lru_cache(maxsize=8)
 def _random(user: str, world: WorldSetting, slots: int) -> float:
     """Return the value of a random ranking."""
-    known = world_of(world)
-    return evaluation.value(policies.Uniform(known, slots), user_of(user, world), known).value
+    known, true = world_of(world), user_of(user, world, slots)
+    return evaluation.value(policies.Uniform(known, slots), true, known).value
 
 
 def _read_budget(text: str) -> tuple[str, int]:
@@ -173,7 +162,7 @@ class Compare(Study):
         ]  # fmt: skip
         learned = [fit for fit in fits if fit.model != TRUE_USER]
         yield Stage(
-            "fitting models", fit_cell, learned, FIT_VERSION, Fitted, "fits", required=False
+            "fitting models", fit_cell, learned, FIT_VERSION, FITTED, "fits", required=False
         )
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         classes = {name: agents.agent_class(name) for name in self.agents}
@@ -182,7 +171,7 @@ class Compare(Study):
             for fit in fits
             for name, cls in classes.items()
         ]
-        yield Stage(_TRAINING, compare_cell, cells, VERSION, CompareResult)
+        yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per agent, model, user and seed, models in the order of the settings."""

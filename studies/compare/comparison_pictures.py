@@ -20,7 +20,7 @@ _COLUMNS = {  # what is compared: True where lower is better, None where neither
 
 
 def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
-    """Return the table of one user: a row for every agent in every model, in clicks a page."""
+    """Return the table of one user: a row for every agent in every model, in clicks per page."""
     chosen = [row for row in rows if row["user"] == user]
     keys = dict.fromkeys((row["model"], row["agent"]) for row in chosen)
     labels = tuple(f"{agent} in {model}" for model, agent in keys)
@@ -49,7 +49,7 @@ _LINES = {
 
 
 def heat_map(rows: Sequence[Row]) -> Figure:
-    """Draw gap (above) and deployed value (below), agents by models, a column a user.
+    """Draw gap (above) and deployed value (below), agents by models, a column per user.
 
     Numbers are means over seeds and the half widths of their 95% intervals.
     """
@@ -102,7 +102,7 @@ def _numbers(axis: Any, means: np.ndarray, widths: np.ndarray, shown: Any) -> No
 
 
 def training_curves(rows: Sequence[Row], user: str) -> Figure:
-    """Draw promised (dashed) and deployed (solid) values over training, a panel a model."""
+    """Draw promised (dashed) and deployed (solid) values over training, a panel per model."""
     chosen = [row for row in rows if row["user"] == user]
     models, names = (list(dict.fromkeys(row[key] for row in chosen)) for key in ("model", "agent"))
     figure = new_figure(1.2 + 3.1 * len(models), 4.0)

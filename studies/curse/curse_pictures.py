@@ -39,7 +39,7 @@ _COLUMNS = {  # what is compared: True where lower is better, None where neither
 
 
 def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
-    """Return the table of one user and logging policy, a row a policy, in clicks a page.
+    """Return the table of one user and logging policy, a row per policy, in clicks per page.
 
     "on logging" and "by optimising" add up to the gap.
     """
@@ -72,9 +72,9 @@ def curse_picture(
 ) -> Figure:
     """Draw deployed values as bars and promised values as marks above them.
 
-    A row of panels a user, a column a logging policy; ``rate`` divides by the slots, which gives
-    click-through rates. Whiskers are 95% intervals over seeds. Models without a policy are left
-    out.
+    A row of panels per user, a column per logging policy; ``rate`` divides by the slots, which
+    gives click-through rates. Whiskers are 95% intervals over seeds. Models without a policy are
+    left out.
 
     Parameters
     ----------

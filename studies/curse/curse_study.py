@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired
 
 from ... import clickmodels, evaluation, policies
 from ...common import checks
@@ -15,7 +15,8 @@ from ..engine.grid import Result
 from ..engine.rows import Row
 from ..engine.shapes import Unbounded
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -27,7 +28,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .curse_pictures import curse_picture, curse_table
 
 VERSION = "3"
@@ -53,35 +53,21 @@ class CurseCell:
     documents: str = "shown"
 
 
-class CurseValues(TypedDict):
-    """The numbers of a ``CurseReport``; the best and the regret may be unknown."""
-
-    promised: float
-    deployed: float
-    gap: float
-    logging_value: float
-    model_error_on_logging: float
-    added_by_optimising: float
-    best: NotRequired[float]
-    regret: NotRequired[float]
-    lift: float
-
-
-class CurseResult(TypedDict):
-    """The values of the two policies, and how they were found."""
-
-    perplexity: Unbounded
-    top_down: CurseValues
-    max_reward: CurseValues
-    best_is: str
-    method: str
-    scored: int
-    random: float
+# The numbers of a ``CurseReport``; the best and the regret may be unknown.
+CURSE_VALUES: dict[str, Any] = {
+    "promised": float, "deployed": float, "gap": float, "logging_value": float,
+    "model_error_on_logging": float, "added_by_optimising": float, "best": NotRequired[float],
+    "regret": NotRequired[float], "lift": float,
+}  # fmt: skip
+_RESULT = {
+    "perplexity": Unbounded, "top_down": CURSE_VALUES, "max_reward": CURSE_VALUES, "best_is": str,
+    "method": str, "scored": int, "random": float,
+}  # fmt: skip
 
 
 def curse_cell(cell: CurseCell) -> Result:
     """Fit the model, optimise inside it, deploy; return all values in clicks per page."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
     logging = logging_of(cell.logging, cell.world, cell.slots)
     logged = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*logged)
@@ -158,7 +144,7 @@ class Curse(Study):
             for user in dict.fromkeys(self.users)
             for logging in dict.fromkeys(self.loggings)
         ]  # fmt: skip
-        yield Stage("fitting, optimising, deploying", curse_cell, cells, VERSION, CurseResult)
+        yield Stage("fitting, optimising, deploying", curse_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per cell, models in the order of the settings."""

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from ... import clickmodels, data, envs, evaluation, policies
 from ...clickmodels import NotExact
 from ...clickmodels.fitting import takes_parameters
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
-from ..setting import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
-from .grid import cell_key
+from ..worlds import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
+from .grid import Result, cell_key
 from .keeping import keep_file, save_kept
 from .plugins import import_modules
 from .shapes import Unbounded
@@ -46,13 +46,10 @@ class FitCell:
         return Path(self.folder) / f"{cell_key(self, FIT_VERSION)}.safetensors"
 
 
-class Fitted(TypedDict):
-    """The perplexity on the log's test part."""
-
-    perplexity: Unbounded
+FITTED = {"perplexity": Unbounded}
 
 
-def fit_cell(cell: FitCell) -> Fitted:
+def fit_cell(cell: FitCell) -> Result:
     """Fit the model and save it; return its perplexity on the log's test part."""
     model, perplexity = fit_model(cell)
     save_kept(cell.path, model.save)
@@ -137,24 +134,21 @@ class Logs:
     outside: dict[str, ClickLog]
 
 
-class LoggingValue(TypedDict):
-    """The logging policy's value in clicks per page."""
-
-    logging_value: float
+LOGGING_VALUE = {"logging_value": float}
 
 
-def log_cell(cell: LogCell) -> LoggingValue:
+def log_cell(cell: LogCell) -> Result:
     """Make the logs; return the logging policy's value in clicks per page."""
     shared_logs(cell)
     logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
-    user = user_of(cell.user, cell.world)
+    user = user_of(cell.user, cell.world, cell.slots)
     found = evaluation.value(logging, user, world_of(cell.world), _SAMPLES, cell.seed)
     return {"logging_value": found.value}
 
 
 def shared_logs(cell: LogCell) -> Logs:
     """Return the logs of a cell: from their files, or made now."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
 
     def collect_whole() -> ClickLog:
         logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
@@ -197,20 +191,15 @@ class UserCell:
     slots: int = 10
 
 
-class UserValues(TypedDict):
-    """The best value of any ranking, how sure it is, and a random ranking's, in clicks per page.
+USER_VALUES = {"random_value": float, "best": float | None, "best_is": str}
 
-    The best is None for a user whose expected clicks cannot be computed.
+
+def user_cell(cell: UserCell) -> Result:
+    """Return the best value of any ranking (``best_is`` says how sure) and a random one's.
+
+    Both in clicks per page; the best is None for a user whose expected clicks cannot be computed.
     """
-
-    random_value: float
-    best: float | None
-    best_is: str
-
-
-def user_cell(cell: UserCell) -> UserValues:
-    """Find the best and a random ranking's value."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world)
+    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
     random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
     try:
         best = policies.max_reward(user, world, cell.slots)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
+from ...evaluation.statistics import rank_correlation
 from ..engine.rows import Row, distinct, where
 from ..slates.errors import root_mean_squares
 from ..slates.slate_pictures import legend_above
@@ -27,7 +27,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P")
 
 
 def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
-    """Return the errors of every estimate against the deployed value, in clicks a page."""
+    """Return the errors of every estimate against the deployed value, in clicks per page."""
     users, policies = distinct(rows, "user"), len(where(rows, estimator=rows[0]["estimator"]))
     table = PlainTable(
         f"Estimates of {policies} policies optimised inside click models, log by {logging}, "
@@ -61,12 +61,12 @@ def _rank_correlation(rows: Sequence[Row]) -> str:
         part = where(rows, user=user)
         estimates, truth = ([row[key] for row in part] for key in ("estimate", "truth"))
         if np.ptp(estimates) > 0 and np.ptp(truth) > 0:
-            found.append(float(spearmanr(estimates, truth).statistic))
+            found.append(rank_correlation(estimates, truth))
     return f"{np.mean(found):.2f}" if found else "–"
 
 
 def promise_picture(rows: Sequence[Row]) -> Figure:
-    """Draw estimates against deployed values: a panel an estimate, a point a policy.
+    """Draw estimates against deployed values: a panel per estimate, a point per policy.
 
     Colours are click models, marks are how the policy was made. On the line an estimate is right.
     Points outside the panel, whose limits cover the promises and the deployed values, are drawn

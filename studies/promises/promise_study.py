@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from ...common import checks
 from ...common.typing import Floats
 from ...data import ClickLog
 from ..constants import FOUR_MODELS, USERS
-from ..engine.artefacts import FIT_VERSION, FitCell, Fitted, fit_cell, fitted_model
+from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
 from ..engine.keeping import keep_file
 from ..engine.rows import Row, distinct, where
 from ..registry import register
-from ..setting import (
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import (
     WorldSetting,
     check_names,
     check_page,
@@ -31,7 +32,6 @@ from ..setting import (
     user_of,
     world_of,
 )
-from ..study import Report, Results, Stage, Study, setting
 from .promise_pictures import OPTIMISERS, promise_picture, promise_table
 
 VERSION = "3"
@@ -54,19 +54,14 @@ class PromiseCell:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-class PromiseResult(TypedDict):
-    """What a policy earns deployed, what logging earned, and all estimates with their errors."""
-
-    deployed: float
-    logging_value: float
-    exact_marginals: bool
-    covered: float
-    estimates: dict[str, float]
-    stderr: dict[str, float | None]
+_RESULT = {
+    "deployed": float, "logging_value": float, "exact_marginals": bool, "covered": float,
+    "estimates": dict[str, float], "stderr": dict[str, float | None],
+}  # fmt: skip
 
 
 def promise_cell(cell: PromiseCell) -> Result:
-    """Optimise, deploy and estimate; values in clicks a page.
+    """Optimise, deploy and estimate; values in clicks per page.
 
     The promise is what the model expects of the policy. The other estimates come from another log
     of the logging policy, as long as the whole one of which the model got its training and
@@ -74,7 +69,8 @@ def promise_cell(cell: PromiseCell) -> Result:
     model.
     """
     fit = cell.fit
-    world, user, model = world_of(fit.world), user_of(fit.user, fit.world), fitted_model(fit)
+    world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
+    model = fitted_model(fit)
     policy = _optimise(cell, model)
     logging = _logging(fit.logging, fit.world, fit.slots)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
@@ -103,7 +99,7 @@ def promise_cell(cell: PromiseCell) -> Result:
     }
 
 
-def fit_and_predict(fit: FitCell) -> Fitted:
+def fit_and_predict(fit: FitCell) -> Result:
     """Fit a model, and keep what it expects of the pages that estimates are made from."""
     result = fit_cell(fit)
     log = _fresh_log(fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
@@ -156,8 +152,8 @@ def _fresh_log(
     user: str, logging: str, world: WorldSetting, slots: int, impressions: int, seed: int
 ) -> ClickLog:
     return envs.collect(
-        world_of(world), user_of(user, world), logging_of(logging, world, slots), impressions,
-        seed + _FRESH,
+        world_of(world), user_of(user, world, slots), logging_of(logging, world, slots),
+        impressions, seed + _FRESH,
     )  # fmt: skip
 
 
@@ -223,7 +219,7 @@ class Promises(Study):
             for user in dict.fromkeys(self.users)
         ]  # fmt: skip
         yield Stage(
-            "fitting models", fit_and_predict, fits, f"{FIT_VERSION}.{VERSION}", Fitted, "fits",
+            "fitting models", fit_and_predict, fits, f"{FIT_VERSION}.{VERSION}", FITTED, "fits",
             required=False,
         )  # fmt: skip
         settings = {
@@ -235,7 +231,7 @@ class Promises(Study):
             for fit in fits
             for name, given in settings.items()
         ]
-        yield Stage(_ESTIMATING, promise_cell, cells, VERSION, PromiseResult)
+        yield Stage(_ESTIMATING, promise_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per policy and estimate."""

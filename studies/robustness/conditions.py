@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...common.typing import Floats
 from ..constants import LOGGINGS, TEST_POLICIES, USERS
 from ..engine.rows import Row, distinct
 
@@ -44,7 +44,7 @@ def in_distribution(rows: Sequence[Row]) -> list[Condition]:
         for user in distinct(rows, "user", USERS)
         for logging in distinct(rows, "logging", LOGGINGS)
     ]
-    return _measured(rows, conditions)
+    return _keep_measured(rows, conditions)
 
 
 def out_of_distribution(rows: Sequence[Row]) -> list[Condition]:
@@ -58,10 +58,10 @@ def out_of_distribution(rows: Sequence[Row]) -> list[Condition]:
         for test in TEST_POLICIES
         if test != _OWN_KIND.get(condition.logging, condition.logging)
     ]
-    return _measured(rows, conditions)
+    return _keep_measured(rows, conditions)
 
 
-def _measured(rows: Sequence[Row], conditions: Sequence[Condition]) -> list[Condition]:
+def _keep_measured(rows: Sequence[Row], conditions: Sequence[Condition]) -> list[Condition]:
     """Return the conditions under which some row has a perplexity."""
     found = {
         (row["user"], row["logging"], name)
@@ -72,9 +72,9 @@ def _measured(rows: Sequence[Row], conditions: Sequence[Condition]) -> list[Cond
     return [one for one in conditions if (one.user, one.logging, one.field) in found]
 
 
-def complete(
+def read_complete_seeds(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str], field: str = ""
-) -> tuple[list[int], NDArray[np.float64]]:
+) -> tuple[list[int], Floats]:
     """Return the seeds for which no model and condition lacks a value, and all the values.
 
     Parameters

@@ -25,11 +25,11 @@ from ..constants import (
 )
 from ..engine.artefacts import (
     LOG_VERSION,
+    LOGGING_VALUE,
+    USER_VALUES,
     USER_VERSION,
     LogCell,
-    LoggingValue,
     UserCell,
-    UserValues,
     log_cell,
     user_cell,
 )
@@ -37,8 +37,8 @@ from ..engine.grid import Result
 from ..engine.plugins import candidate_name, candidate_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
-from ..setting import WorldSetting, check_names, check_page, longest_first, scores_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, check_names, check_page, longest_first, scores_of
 from .protocol_cells import (
     JUDGEMENT,
     POLICY_FIELDS,
@@ -50,8 +50,7 @@ from .protocol_cells import (
     policy_cell,
     protocol_cell,
 )
-from .protocol_report import make_report
-from .protocol_tables import is_shifted, shift_table
+from .protocol_report import is_shifted, make_report, shift_table
 
 ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
 RESULTS = Path(__file__).parent / "results"  # come with the package
@@ -228,9 +227,9 @@ class Protocol(Study):
                 users = [
                     UserCell(user, study.world, study.slots) for user in dict.fromkeys(study.users)
                 ]
-                yield Stage(part + _USERS, user_cell, users, USER_VERSION, UserValues)
+                yield Stage(part + _USERS, user_cell, users, USER_VERSION, USER_VALUES)
             yield Stage(
-                part + _LOGS, log_cell, logs, LOG_VERSION, LoggingValue, required=False
+                part + _LOGS, log_cell, logs, LOG_VERSION, LOGGING_VALUE, required=False
             )
             yield Stage(part + _MODELS, protocol_cell, cells, VERSION, JUDGEMENT)
             if study.optimise:

@@ -17,8 +17,8 @@ from ..engine.artefacts import LOG_VERSION, LogCell, Logs, fit_parts, load_model
 from ..engine.grid import Result, cell_key
 from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
-from ..engine.shapes import Unbounded
-from ..setting import shown_in, user_of, world_of
+from ..engine.shapes import Unbounded, Undefined
+from ..worlds import shown_in, user_of, world_of
 
 MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
 VERSION = f"{MODEL_VERSION}, evaluation 1"
@@ -50,7 +50,7 @@ JUDGEMENT = {
     "evaluation_seconds": float,
     "perplexity": NotRequired[Unbounded],
     **{f"perplexity_{name}": NotRequired[Unbounded] for name in policies.ranker_names()},
-    **{f"ndcg_{depth}": NotRequired[Unbounded] for depth in GRADED_DEPTHS},
+    **{f"ndcg_{depth}": NotRequired[Undefined] for depth in GRADED_DEPTHS},
 }
 
 
@@ -78,7 +78,7 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
     """
     world = world_of(cell.log.world)
     if cell.model == ORACLE:
-        return user_of(cell.log.user, cell.log.world), 0.0
+        return user_of(cell.log.user, cell.log.world, cell.log.slots), 0.0
     path = Path(cell.folder) / f"{cell_key(cell, MODEL_VERSION)}.safetensors"
     kept = read_kept(path, partial(load_model, name=cell.model))
     if kept is not None:
@@ -132,13 +132,13 @@ POLICY_VALUES = {
 def policy_cell(cell: PolicyCell) -> Result:
     """Make and deploy the policies that the model's capabilities allow.
 
-    ``top_down_…`` and ``max_reward_…`` are clicks a page that the model promises and the user
+    ``top_down_…`` and ``max_reward_…`` are clicks per page that the model promises and the user
     delivers for policies that show documents of the training part.
     """
     judged = cell.judged
     import_modules(judged.modules)
-    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world)
     slots, seed = judged.log.slots, judged.log.seed
+    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world, slots)
     logs = shared_logs(judged.log)
     model, _ = protocol_model(judged, logs)
     start = time.perf_counter()

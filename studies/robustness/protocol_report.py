@@ -1,21 +1,164 @@
-"""Everything that a run of the robustness protocol says, written into a folder."""
+"""What rows of the robustness protocol say: tables, Figure 2, and the whole report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...evaluation import Metric, ResultTable
 from ...evaluation.reporting.formats import ledger_markdown
 from ...evaluation.reporting.page import ledger_section
 from ..claims import ledger_lines
-from ..constants import LOGGINGS, USERS
-from ..engine.rows import Row, describe_seeds, distinct, where
+from ..constants import (
+    GRADED_DEPTHS,
+    LOGGINGS,
+    ORACLE,
+    REFERENCE,
+    SHIFT_MODELS,
+    TEST_POLICIES,
+    USERS,
+)
+from ..curse.curse_pictures import POLICIES, curse_picture, describe_lines
+from ..engine.rows import Row, by_seed, describe_seeds, distinct, where
 from ..study import Report
+from .judging import click_models
 from .ledger import RULES, ledger
-from .protocol_tables import figure_2, is_shifted, protocol_tables, shift_table
-from .relative import relative_table
+from .relative import compared_models, relative_table
 from .spider import spider
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TABLES = {"DBN": "Table 3", "CoCM": "Table 4"}
+_SHIFT_TEST = "perplexity_reversed"
+_SHIFT_FIELDS = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": _SHIFT_TEST}
+LINES = {"best": "best", "logging policy": "logging_value", "random": "random_value"}
+
+
+def prediction_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return how well models that one log trained predict clicks and order documents.
+
+    In-distribution perplexity, perplexity on the pages of four other policies, nDCG. The oracle
+    is the user itself: shown, not compared. Nor is ARM-NC's perplexity, which reads the click that
+    it predicts.
+    """
+    chosen = where(rows, user=user, logging=logging)
+    names = distinct(chosen, "model")
+    reference = REFERENCE if REFERENCE in names else None
+    fields = {"ind PPL": "perplexity"}
+    fields |= {f"PPL, {test} test": f"perplexity_{test}" for test in TEST_POLICIES}
+    metrics = [Metric(name, True, exclude=(ORACLE,), brackets=(REFERENCE,)) for name in fields]
+    for depth in GRADED_DEPTHS:
+        fields[f"nDCG@{depth}"] = f"ndcg_{depth}"
+        metrics.append(
+            Metric(
+                f"nDCG@{depth}",
+                False,
+                reference=reference,
+                daggers=click_models(names),
+                exclude=(ORACLE,),
+            )
+        )
+    table = ResultTable(metrics, f"{user} user, log by {logging}: click prediction and relevance")
+    return fill_table(table, chosen, fields)
+
+
+def policy_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return the click-through rates of the models' two policies: clicks / slots of a page.
+
+    ``promised`` by the model itself, otherwise deployed on the user. Models without a policy are
+    left out.
+    """
+    chosen = [
+        row
+        for row in where(rows, user=user, logging=logging)
+        if row["max_reward_deployed"] is not None
+    ]
+    names = tuple(distinct(chosen, "model"))
+    fields: dict[str, str] = {}
+    metrics = []
+    for key, (label, _) in POLICIES.items():
+        fields |= {label: f"{key}_deployed", f"{label}, promised": f"{key}_promised"}
+        metrics.append(Metric(label, False, exclude=(ORACLE,)))
+        metrics.append(Metric(f"{label}, promised", False, exclude=names, arrow=False))
+    title = f"{user} user, log by {logging}: click-through rates"
+    if chosen:
+        title += f"; {describe_lines(chosen, LINES, 1.0 / chosen[0]['slots'])}"
+    rates = [
+        row | {key: row[key] / row["slots"] for key in fields.values() if row[key] is not None}
+        for row in chosen
+    ]
+    return fill_table(ResultTable(metrics, title), rates, fields)
+
+
+def protocol_tables(rows: Sequence[Row]) -> dict[str, list[ResultTable]]:
+    """Return the tables of every user: two for every logging policy, without empty ones."""
+    return {
+        user: [
+            table
+            for logging in distinct(where(rows, user=user), "logging", LOGGINGS)
+            for make in (prediction_table, policy_table)
+            for table in [make(rows, user, logging)]
+            if table.models
+        ]
+        for user in distinct(rows, "user", USERS)
+    }
+
+
+def figure_2(rows: Sequence[Row]) -> Figure:
+    """Draw the click-through rates of the policies of the models that Figure 1 compares."""
+    ordered = [
+        row
+        for user in distinct(rows, "user", USERS)
+        for logging in distinct(rows, "logging", LOGGINGS)
+        for model in compared_models(rows)
+        for row in where(rows, user=user, logging=logging, model=model)
+    ]
+    return curse_picture(ordered, rate=True, lines=LINES)
+
+
+def fill_table(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) -> ResultTable:
+    """Add every model's values of the fields (by metric), one per seed, and return the table."""
+    for model in distinct(rows, "model"):
+        table.add(model, {})
+        for name, field in fields.items():
+            values = by_seed(where(rows, model=model), field)
+            if values:
+                table.add(model, {name: list(values.values())}, list(values))
+    return table
+
+
+def is_shifted(row: Row) -> bool:
+    """Return whether a row is one of the strong shift."""
+    return _SHIFT_TEST in row
+
+
+def shift_table(rows: Sequence[Row], user: str) -> ResultTable:
+    """Return a user's table from rows of the protocol's preset "strong-shift".
+
+    ARM-NC reads the click that it predicts, so its perplexity is not compared; as in the paper it
+    stands in brackets in distribution only.
+    """
+    oracle = f"{user} oracle"
+    chosen = [
+        row | {"model": oracle} if row["model"] == ORACLE else row
+        for row in where(rows, user=user)
+    ]
+    names = distinct(chosen, "model", (oracle, *SHIFT_MODELS))
+    reference = REFERENCE if REFERENCE in names else None
+    metrics = [
+        Metric("ind PPL", True, exclude=(oracle,), brackets=(REFERENCE,)),
+        Metric(
+            "nDCG@3", False, reference=reference, daggers=click_models(names), exclude=(oracle,)
+        ),
+        Metric("ood PPL", True, exclude=(oracle, REFERENCE)),
+    ]
+    number = f"{TABLES[user]}: " if user in TABLES else ""
+    table = ResultTable(metrics, f"{number}strong policy shift, {user} user")
+    ordered = [row for name in names for row in where(chosen, model=name)]
+    return fill_table(table, ordered, _SHIFT_FIELDS)
+
 
 TITLE = "Robustness of click models to policy shift"
 _SPIDER = (

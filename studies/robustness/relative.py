@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...common.typing import Floats
 from ...evaluation import Metric, ResultTable, normalised_perplexity
 from ..constants import CLICK_MODELS, LOGGINGS, NAIVE, ORACLE, REFERENCE, USERS
 from ..engine.rows import Row, distinct
-from .conditions import Condition, complete, in_distribution, out_of_distribution
+from .conditions import Condition, in_distribution, out_of_distribution, read_complete_seeds
 
 RISE = "ood − ind"
 NOT_COMPARED = (ORACLE, REFERENCE, *NAIVE)
@@ -28,7 +28,7 @@ def compared_models(rows: Sequence[Row]) -> list[str]:
 
 def relative(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
-) -> tuple[list[int], NDArray[np.float64]]:
+) -> tuple[list[int], Floats]:
     """Return equation 16 under every condition, and the seeds that count.
 
     Models are compared within a condition and a seed: they were fitted to the same log. Only
@@ -38,13 +38,13 @@ def relative(
     -------
     list of int, (seeds, conditions, models) floats
     """
-    seeds, values = complete(rows, conditions, models)
+    seeds, values = read_complete_seeds(rows, conditions, models)
     return seeds, normalised_perplexity(values) if values.size else values
 
 
 def rise(
     rows: Sequence[Row], conditions: Sequence[Condition], models: Sequence[str]
-) -> tuple[list[int], NDArray[np.float64]]:
+) -> tuple[list[int], Floats]:
     """Return how much equation 16 rises from in to out of distribution, and the seeds that count.
 
     Below zero, the paper calls a model more robust than its counterparts.
@@ -66,7 +66,7 @@ def models_with_perplexity(
     return [
         model
         for model in models
-        if all(complete(rows, [condition], [model])[0] for condition in conditions)
+        if all(read_complete_seeds(rows, [condition], [model])[0] for condition in conditions)
     ]
 
 

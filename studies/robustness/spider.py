@@ -29,7 +29,7 @@ _WORST = OFFSET + np.log(2.0)
 _BORDER, _TESTS, _TRAINING = 0.94, 0.97, 1.36  # radii: background, inner labels, outer labels
 _TRAINING_NAMES = {"epsilon-oracle": "ε-oracle"}
 _TEST_NAMES = {"LambdaMART": "λMART"}
-_SIZE = 4.8  # inches a chart
+_SIZE = 4.8  # inches per chart
 
 
 def spider(rows: Sequence[Row], out_of_distribution_too: bool = True) -> Figure:

@@ -10,10 +10,10 @@ from pathlib import Path
 from ..constants import ORACLE, SHIFT_MODELS
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import WorldSetting
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting
 from .protocol import SHIFT, Protocol
-from .protocol_tables import shift_table
+from .protocol_report import shift_table
 
 
 @register("strong-shift")

@@ -39,7 +39,7 @@ def root_mean_squares(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
     ]
 
 
-def normalised(errors: Sequence[Row], n: int) -> list[Row]:
+def scale_errors(errors: Sequence[Row], n: int) -> list[Row]:
     """Return the errors at sample size ``n``, scaled within each condition.
 
     ``normalised`` runs from 0.001 (the best estimator) to 1 (the worst) as in figure 2; on-policy

@@ -11,10 +11,10 @@ from ... import policies
 from ...common import checks
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .errors import CONDITION, root_mean_squares
-from .slate_cells import VERSION, OpeCell, SlateEstimates, ope_cell
+from .slate_cells import ESTIMATES, VERSION, OpeCell, slate_cell
 from .slate_pictures import all_conditions, errors_table, figure_2, wins_table
 from .slate_space import LOGGINGS, SlateSpace, check_space, read_space, slate_world
 
@@ -80,7 +80,7 @@ class Conditions(Study):
             for logging in LOGGINGS
             for seed in range(self.repetitions)
         ]
-        yield Stage("logs and estimates", ope_cell, cells, VERSION, SlateEstimates)
+        yield Stage("logs and estimates", slate_cell, cells, VERSION, ESTIMATES)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per estimate."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from ...policies.rankers.cross_fitted import deal_queries
 from ..engine.grid import Result
 from ..engine.rows import Row
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .slate_cells import METRICS, draw_slates
 from .slate_space import world_of_queries
 
@@ -41,13 +41,6 @@ class LearnCell:
     samples: int = 1_250
     trees: int = 200
     world: WorldSetting = field(default_factory=WorldSetting)
-
-
-class Learned(TypedDict):
-    """The mean nDCG and ERR of the test fold's queries."""
-
-    ndcg: float
-    err: float
 
 
 def learn_cell(cell: LearnCell) -> Result:
@@ -122,7 +115,7 @@ class Learning(Study):
             for metric in (METRICS if learner == "PI-OPT" else ("",))
             for fold in range(FOLDS)
         ]
-        yield Stage("learning to rank", learn_cell, cells, VERSION, Learned)
+        yield Stage("learning to rank", learn_cell, cells, VERSION, dict.fromkeys(METRICS, float))
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per learner, metric and fold."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from ...evaluation.reporting.formats import PlainTable
 from ..engine.grid import Result
 from ..engine.rows import Row, distinct, where
 from ..registry import register
-from ..setting import WorldSetting, world_of
 from ..study import Report, Results, Stage, Study, setting
+from ..worlds import WorldSetting, world_of
 from .slate_cells import METRICS, pseudoinverse_weights, target_rewards
 from .slate_pictures import METRICS as LABELS
 from .slate_pictures import legend_above, logging_label
@@ -52,11 +52,7 @@ class BiasCell:
     space: SlateSpace
 
 
-class Expectations(TypedDict):
-    """What PI comes to and the true rewards: by target and metric, a number per query."""
-
-    expected: dict[str, dict[str, list[float]]]
-    truth: dict[str, dict[str, list[float]]]
+_BY_QUERY = dict[str, dict[str, list[float]]]  # by target and metric
 
 
 def bias_cell(cell: BiasCell) -> Result:
@@ -136,7 +132,8 @@ class Bias(Study):
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give a cell per logging policy."""
         cells = [BiasCell(SlateSpace(*self.space, *logging, self.world)) for logging in LOGGINGS]
-        yield Stage("logging policies", bias_cell, cells, VERSION, Expectations)
+        result = {"expected": _BY_QUERY, "truth": _BY_QUERY}
+        yield Stage("logging policies", bias_cell, cells, VERSION, result)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per logging policy, target, metric and query."""
@@ -196,7 +193,7 @@ def _format_bias(value: float, form: str) -> str:
 
 
 def bias_picture(rows: list[Row]) -> Figure:
-    """Draw PI's bias against the true reward, a point a query, colours by target.
+    """Draw PI's bias against the true reward, a point per query, colours by target.
 
     A panel for nDCG with all logging policies, where there is none, and one a policy for ERR.
     """

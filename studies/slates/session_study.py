@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,8 @@ _CHUNK = 100_000
 class SessionCell:
     """One log of sessions with uniformly drawn slates, drawn by ``seed``.
 
-    ``queries`` have ``slots`` to ``candidates`` documents. ``truth`` sessions a query are drawn to
-    know the target's values. Sizes and ``direct`` are as in ``OpeCell``.
+    ``queries`` have ``slots`` to ``candidates`` documents. ``truth`` sessions per query are drawn
+    to know the target's values. Sizes and ``direct`` are as in ``OpeCell``.
     """
 
     seed: int
@@ -53,11 +53,7 @@ class SessionCell:
     truth: int = 50_000
 
 
-class SessionEstimates(TypedDict):
-    """Estimates as (metric, estimator, n, estimate), and the truth by metric."""
-
-    estimates: list[tuple[str, str, int, float]]
-    truth: dict[str, float]
+_RESULT = {"estimates": list[tuple[str, str, int, float]], "truth": dict[str, float]}
 
 
 def session_cell(cell: SessionCell) -> Result:
@@ -185,7 +181,7 @@ class SessionStudy(Study):
             SessionCell(seed, sizes=self.sizes, direct=self.direct, truth=self.truth)
             for seed in range(self.repetitions)
         ]
-        yield Stage("sessions", session_cell, cells, VERSION, SessionEstimates)
+        yield Stage("sessions", session_cell, cells, VERSION, _RESULT)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per estimate."""
@@ -221,7 +217,7 @@ def figure_1(errors: list[Row]) -> Figure:
 
 
 def session_tables(errors: list[Row]) -> list[PlainTable]:
-    """Return the errors of every estimator by sample size, a table a metric."""
+    """Return the errors of every estimator by sample size, a table per metric."""
     tables = []
     for metric, label in SESSION_METRICS.items():
         part = where(errors, metric=metric)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,12 @@ class OpeCell:
     targets: tuple[str, ...] = field(default=TARGETS)
 
 
-class SlateEstimates(TypedDict):
-    """Estimates as (target, metric, estimator, n, estimate), and the truth by target and metric."""
-
-    estimates: list[tuple[str, str, str, int, float]]
-    truth: dict[str, dict[str, float]]
+ESTIMATES = {
+    "estimates": list[tuple[str, str, str, int, float]], "truth": dict[str, dict[str, float]],
+}  # fmt: skip
 
 
-def ope_cell(cell: OpeCell) -> Result:
+def slate_cell(cell: OpeCell) -> Result:
     """Draw the log and estimate; return the estimates and the true values.
 
     ``estimates`` are lists (target, metric, estimator, n, estimate), ``truth`` is by target and

@@ -10,7 +10,7 @@ import numpy as np
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
 from ..engine.rows import Row, distinct, where
-from .errors import ASPIRATION, condition_of, normalised, wins
+from .errors import ASPIRATION, condition_of, scale_errors, wins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ def logging_label(logging: str, alpha: float) -> str:
 
 
 def error_curves(axis: Any, errors: Sequence[Row]) -> None:
-    """Draw errors against sample size on logarithmic axes, a line an estimator."""
+    """Draw errors against sample size on logarithmic axes, a line per estimator."""
     for name in distinct(errors, "estimator", tuple(STYLES))[::-1]:  # weighted forms on top
         part = sorted(where(errors, estimator=name), key=lambda row: row["n"])
         colour, line, mark = STYLES[name]
@@ -87,7 +87,7 @@ def figure_2(errors: Sequence[Row]) -> Figure:
         axis.set_xlabel("samples n", fontsize=9)
     axes[0, 0].set_ylabel("RMSE")
     for line, n in zip(axes[1:], sizes, strict=True):
-        scaled = normalised(errors, n)
+        scaled = scale_errors(errors, n)
         for axis, (metric, candidates, slots) in zip(line, panels, strict=False):
             axis.set_axis_on()
             part = where(scaled, metric=metric, candidates=candidates, slots=slots)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ... import data, policies
 from ...data import World
-from ..setting import WorldSetting, scores_of, world_of
+from ..worlds import WorldSetting, scores_of, world_of
 
 FILTER = "tree-title"  # whose best m documents are the candidates
 TARGETS = ("tree-body", "lasso-body")

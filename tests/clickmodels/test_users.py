@@ -8,7 +8,8 @@ from conftest import small_world
 from looping import loop_over
 
 from clickgym import clickmodels
-from clickgym.data import World
+from clickgym.data import ClickLog, World
+from clickgym.scripts import collect
 
 GRADES = World([[0, 1, 2, 3, 4], [4, -1, 0, -1, 1]])
 GAIN = np.array([[0, 1 / 15, 3 / 15, 7 / 15, 1], [1, 0, 0, 0, 1 / 15]])
@@ -148,3 +149,12 @@ def test_a_bad_number_of_slots_is_named_whether_or_not_the_user_needs_it(name):
     for slots in (0, 2.5, -1):
         with pytest.raises(ValueError, match=r"^slots\b"):
             clickmodels.true_user(name, GRADES, slots=slots)
+
+
+@loop_over("name", clickmodels.user_names())
+def test_the_command_collects_long_pages_of_every_user(name, tmp_path):
+    out = tmp_path / "log.parquet"
+    options = {"user": name, "slots": 12, "logging": "random", "docs": 14, "queries": 5,
+               "impressions": 20, "out": out}  # fmt: skip
+    assert collect.main([f"--{key}={value}" for key, value in options.items()]) == 0
+    assert ClickLog.load(out).slots == 12

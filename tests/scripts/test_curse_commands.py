@@ -157,10 +157,11 @@ def test_results_follow_the_contents_of_a_file_and_not_its_name(tmp_path):
     text = "".join(f"{i % 3} qid:{i // 6} 1:{i / 9}\n" for i in range(24))
     (tmp_path / "one.txt").write_text(text)
     (tmp_path / "two.txt").write_text(text)
-    one, two = (studies.WorldSetting.of(str(tmp_path / f"{n}.txt"), 0, 0) for n in ("one", "two"))
+    files = [str(tmp_path / f"{name}.txt") for name in ("one", "two")]
+    one, two = (studies.WorldSetting.from_file(file, 0, 0) for file in files)
     cells = [studies.CurseCell("DBN", "random", "PBM", 0, world) for world in (one, two)]
     assert cell_key(cells[0], "1") == cell_key(cells[1], "1")
     (tmp_path / "two.txt").write_text(text.replace("2 qid:0", "1 qid:0"))
-    changed = studies.WorldSetting.of(str(tmp_path / "two.txt"), 0, 0)
+    changed = studies.WorldSetting.from_file(str(tmp_path / "two.txt"), 0, 0)
     cell = studies.CurseCell("DBN", "random", "PBM", 0, changed)
     assert cell_key(cell, "1") != cell_key(cells[0], "1")

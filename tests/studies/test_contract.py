@@ -138,7 +138,7 @@ def test_a_folder_of_another_study_is_refused_and_other_settings_are_told(run, t
         studies.run_study(SMALL["sessions"], tmp_path)
     assert "other options" not in capsys.readouterr().err
     assert studies.run_study(Powers((3, 4)), tmp_path) == 0
-    assert "held results of other options (number was [1, 2, 3])" in capsys.readouterr().err
+    assert "held results of other options (--number was 1 2 3)" in capsys.readouterr().err
 
 
 def test_failures_are_told_counted_and_tried_again_when_asked(tmp_path, monkeypatch, capsys):

@@ -23,7 +23,7 @@ from clickgym.studies.engine.grid import cell_key
 from clickgym.studies.robustness import protocol
 from clickgym.studies.robustness.protocol import shipped_rows
 from clickgym.studies.robustness.protocol_cells import VERSION
-from clickgym.studies.robustness.protocol_tables import figure_2
+from clickgym.studies.robustness.protocol_report import figure_2
 
 WORLD = studies.WorldSetting(n_queries=20, n_docs=12)
 SMALL = studies.Protocol(

@@ -19,12 +19,17 @@ from protocol_rows import LOGGINGS, MODELS, USERS, protocol_rows
 from clickgym.studies.engine.rows import describe_seeds, where
 from clickgym.studies.robustness.conditions import (
     Condition,
-    complete,
     in_distribution,
     out_of_distribution,
+    read_complete_seeds,
 )
-from clickgym.studies.robustness.protocol_report import FIGURES, write_report
-from clickgym.studies.robustness.protocol_tables import figure_2, policy_table, prediction_table
+from clickgym.studies.robustness.protocol_report import (
+    FIGURES,
+    figure_2,
+    policy_table,
+    prediction_table,
+    write_report,
+)
 from clickgym.studies.robustness.relative import compared_models, relative, relative_table
 from clickgym.studies.robustness.spider import spider
 
@@ -92,7 +97,7 @@ def test_models_are_compared_in_complete_seeds_only(rows):
 
 def test_complete_values_are_those_of_the_rows(rows):
     conditions = [Condition("CoCM", "BM25"), Condition("DBN", "LambdaMART", "random")]
-    seeds, values = complete(rows, conditions, ("NCM", "PBM"))
+    seeds, values = read_complete_seeds(rows, conditions, ("NCM", "PBM"))
     assert values.shape == (3, 2, 2)
     (row,) = where(rows, user="DBN", logging="LambdaMART", model="NCM", seed=2)
     assert values[seeds.index(2), 1, 0] == row["perplexity_random"]

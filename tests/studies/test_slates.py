@@ -11,12 +11,12 @@ from looping import loop_over
 
 from clickgym import data, evaluation, policies, studies
 from clickgym.scripts import main
-from clickgym.studies.setting import scores_of, world_of
 from clickgym.studies.slates import slate_cells as direct_fits
 from clickgym.studies.slates import slate_space
 from clickgym.studies.slates.errors import condition_of
-from clickgym.studies.slates.slate_cells import OpeCell, draw_slates, ope_cell, prefix_means
+from clickgym.studies.slates.slate_cells import OpeCell, draw_slates, prefix_means, slate_cell
 from clickgym.studies.slates.slate_space import SlateSpace
+from clickgym.studies.worlds import scores_of, world_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SETTING = studies.WorldSetting(n_queries=40, n_docs=0)
@@ -87,7 +87,7 @@ def cell():
 
 @pytest.fixture(scope="module")
 def result(cell):
-    return ope_cell(cell)
+    return slate_cell(cell)
 
 
 def test_a_cell_has_every_estimate(result):
@@ -104,7 +104,7 @@ def test_a_cell_has_every_estimate(result):
 
 
 def test_direct_methods_can_be_left_out(cell, result):
-    estimates = ope_cell(replace(cell, direct=0))["estimates"]
+    estimates = slate_cell(replace(cell, direct=0))["estimates"]
     assert estimates == [row for row in result["estimates"] if not row[2].startswith("dm-")]
 
 
@@ -186,7 +186,7 @@ def test_root_mean_squares(errors):
 
 
 def test_normalised_errors_run_from_best_to_worst(errors):
-    rows = studies.normalised(errors, 100)
+    rows = studies.scale_errors(errors, 100)
     assert "on-policy" not in {row["estimator"] for row in rows}
     for condition in {condition_of(row) for row in rows}:
         values = [row["normalised"] for row in rows if condition_of(row) == condition]

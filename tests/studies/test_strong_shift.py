@@ -15,7 +15,7 @@ SHIFT = {"models": ("dCTR", "PBM", "DBN", "ARM-NC"), "seeds": 2, "impressions": 
 
 def compute(user, world, **settings):
     """Compute a shift of one user; return its table."""
-    place = studies.WorldSetting.given(world)
+    place = studies.WorldSetting.from_world(world)
     study = studies.StrongShift((user,), world=place, **settings)
     with tempfile.TemporaryDirectory() as folder:
         return studies.shift_table(studies.compute_study(study, folder).rows, user)

@@ -25,9 +25,9 @@ class WorldSetting:
     """Which world a study takes.
 
     ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
-    ``n_docs`` candidates a query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
-    the file holds, whatever its name: ``of`` finds it. ``made`` is a world itself: see
-    ``given``.
+    ``n_docs`` candidates per query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
+    the file holds, whatever its name: ``from_file`` finds it. ``made`` is a world itself:
+    see ``from_world``.
     """
 
     path: str = field(default="", metadata={"key": False})
@@ -40,14 +40,14 @@ class WorldSetting:
     )
 
     @classmethod
-    def given(cls, world: data.World) -> WorldSetting:
+    def from_world(cls, world: data.World) -> WorldSetting:
         """Return the setting of a world that was made already."""
         arrays = world.query_probs.tobytes() + world.candidates.tobytes()  # not in the fingerprint
         contents = f"{world.fingerprint[:24]} {hashlib.sha256(arrays).hexdigest()[:24]}"
         return cls("", world.n_queries, world.n_docs, contents=contents, made=world)
 
     @classmethod
-    def of(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
+    def from_file(cls, path: str, n_queries: int, n_docs: int, seed: int = 0) -> WorldSetting:
         """Return the setting of a file, "" for the synthetic world."""
         contents = ""
         if path:
@@ -72,9 +72,9 @@ def world_of(setting: WorldSetting) -> data.World:
 
 
 @lru_cache(maxsize=8)
-def user_of(name: str, setting: WorldSetting) -> clickmodels.ClickModel:
-    """Return a true user of the world."""
-    return clickmodels.true_user(name, world_of(setting))
+def user_of(name: str, setting: WorldSetting, slots: int = 10) -> clickmodels.ClickModel:
+    """Return a true user of the world, who knows pages of up to ``slots``."""
+    return clickmodels.true_user(name, world_of(setting), slots=slots)
 
 
 @lru_cache(maxsize=8)
@@ -109,7 +109,7 @@ def logs_of(
 ) -> tuple[data.ClickLog, data.ClickLog, data.ClickLog]:
     """Return the training, validation and test parts of a log."""
     log = envs.collect(
-        world_of(setting), user_of(user, setting), logging_of(logging, setting, slots),
+        world_of(setting), user_of(user, setting, slots), logging_of(logging, setting, slots),
         impressions, seed,
     )  # fmt: skip
     train, validation, test = log.split(SPLIT, seed)
