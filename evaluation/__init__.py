@@ -2,7 +2,11 @@
 
 from ..policies import slate_marginals
 from ..policies.propensities import WrongLogging
+from .agreement import Agreement, rank_agreement
+from .crossing import CrossTable, judge_policy, share_hardly_shown
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
+from .logs.description import LogDescription, describe_log
+from .logs.ties import RankTies, tied_ranks
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_interval
 from .metrics.graded import ndcg, recall
@@ -24,10 +28,12 @@ from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Auroc", "CurseReport", "Deployment", "Estimate", "ImpossibleOutcome", "Interval", "Metric",
-    "NoOverlap", "Perplexity", "PseudoinverseWeights", "ResultTable", "SlateEstimate",
-    "WrongLogging", "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "deploy",
-    "estimate", "estimator_names", "importance_weights", "interval", "log_likelihood", "marks",
-    "metric_rewards", "ndcg", "normalised_perplexity", "perplexity", "perplexity_interval",
-    "recall", "slate_marginals", "slate_rewards", "value", "welch",
+    "Agreement", "Auroc", "CrossTable", "CurseReport", "Deployment", "Estimate",
+    "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap", "Perplexity",
+    "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate", "WrongLogging",
+    "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "deploy", "describe_log",
+    "estimate", "estimator_names", "importance_weights", "interval", "judge_policy",
+    "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
+    "perplexity_interval", "rank_agreement", "recall", "share_hardly_shown", "slate_marginals",
+    "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip
