@@ -3,6 +3,7 @@
 from .base import Policy, register
 from .cached import Remembering
 from .deterministic import Found, Ranker
+from .estimation.estimated import EstimatedLogging, UncertainPropensities, estimate_logging
 from .mixture import Mixture, epsilon_uniform
 from .optimise.max_reward import max_reward, top_down
 from .plackett_luce import PlackettLuce, Uniform, stochastic
@@ -14,9 +15,9 @@ from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "Remembering",
-    "SlateLearner", "SlateMoments", "SlatePseudoinverse", "Uniform", "epsilon_uniform",
-    "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
+    "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "Remembering",
+    "SlateLearner", "SlateMoments", "SlatePseudoinverse", "UncertainPropensities", "Uniform", "epsilon_uniform",
+    "estimate_logging", "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
     "logging_policy", "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores",
     "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
     "top_down",

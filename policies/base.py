@@ -57,11 +57,15 @@ class Policy:
         Whether ``log_prob`` is defined.
     deterministic : bool
         Whether a query always gets the same ranking: that of ``greedy``.
+    estimated : str
+        How its probabilities were estimated from a log (``estimate_logging``); empty where they
+        are known.
     """
 
     name: ClassVar[str] = ""
     has_log_prob: bool = True
     deterministic: bool = False
+    estimated: str = ""
     slots: int
     shape: tuple[int, int]
     fingerprint: str | None = None

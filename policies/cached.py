@@ -34,6 +34,7 @@ class Remembering(Policy):
         self.slots, self.shape = policy.slots, policy.shape
         self.fingerprint = policy.fingerprint
         self.has_log_prob, self.deterministic = policy.has_log_prob, policy.deterministic
+        self.estimated = policy.estimated
         self._moments: dict[int, SlateMoments] = {}
 
     def marginals(self, query: int) -> SlateMoments:

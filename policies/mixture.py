@@ -44,6 +44,7 @@ class Mixture(Policy):
                 raise ValueError(f"policies do not fit together: {first!r} and {policy!r}")
             if not policy.has_log_prob:
                 raise ValueError(f"{policy!r} has no log-probabilities, so no mixture has them")
+        self.estimated = next((part.estimated for part in self.policies if part.estimated), "")
         known = {policy.fingerprint for policy in self.policies} - {None}
         if len(known) > 1:
             raise ValueError("policies belong to different worlds")

@@ -19,12 +19,15 @@ def check_logging(log: ClickLog, logging: Policy) -> None:
     """Raise or warn where ``logging`` cannot have made the log.
 
     Looks at the first thousand rows. Without propensities in the log, a page that ``logging`` never
-    shows is an error; propensities that are not its own are warned about.
+    shows is an error; propensities that are not its own are warned about, unless ``logging`` is an
+    estimate, whose propensities never are.
     """
     if not logging.has_log_prob:
         return
     if log.log_propensity is None:
         _check_possible(log, logging)
+        return
+    if logging.estimated:
         return
     difference = describe_difference(log, logging, "logging")
     if difference is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...data import ClickLog
-from ...policies import Policy
+from ...policies import Policy, UncertainPropensities
 from ...policies.propensities import WrongLogging, describe_difference
 from .inputs import Inputs
 from .slate_estimates import (
@@ -19,6 +21,7 @@ from .slate_estimates import (
 )
 
 _PAGES_CHECKED = 1000
+_MEAN_OFF, _MEAN_CLEARLY_OFF = 0.05, 0.005  # of weights by estimated propensities, from 1
 _LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
 
 
@@ -125,4 +128,31 @@ def weigh_pages(inputs: Inputs, name: str, seed: int) -> RowWeights:
     target = inputs.need_policy("target")
     weights = importance_weights(inputs.log, target, inputs.logging)
     warn_without_overlap(inputs.logging, target, inputs.queries, seed)
-    return RowWeights(weights, name)
+    found = RowWeights(weights, name)
+    return found if inputs.log.log_propensity is not None else say_estimated(found, inputs)
+
+
+def say_estimated(weights: RowWeights, inputs: Inputs, logging: Policy | None = None) -> RowWeights:
+    """Return weights that say so where the logging policy was estimated from a log.
+
+    Weights have a mean of 1 where propensities are right and the log shows what the target does.
+    Warns where it is off by more than 5%, or by more than 0.5% and three standard errors.
+    """
+    logging = logging or inputs.logging
+    if logging is None or not logging.estimated:
+        return weights
+    if logging.estimated != "uniform":
+        mean = mean_estimate(weights.values, inputs.counts, "mean weight")
+        off = abs(mean - 1.0)
+        if off > _MEAN_OFF or off > max(_MEAN_CLEARLY_OFF, 3.0 * mean.stderr):
+            warn_caller(
+                f"the weights by estimated propensities have a mean of {mean.value:.3g} instead "
+                "of 1: the propensities of the pages that count are wrong, or the log hardly "
+                "ever shows what the target does",
+                UncertainPropensities,
+            )
+    return replace(
+        weights,
+        method=f"{weights.method}, estimated propensities ({logging.estimated})",
+        attributes={**weights.attributes, "estimated_propensities": True},
+    )

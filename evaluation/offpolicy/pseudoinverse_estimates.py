@@ -10,6 +10,7 @@ import numpy as np
 from ...common import checks
 from ...common.typing import Integers
 from ...policies.slates.moments import SAMPLES
+from .importance import say_estimated
 from .inputs import Inputs
 from .pseudoinverse_weights import PseudoinverseWeights
 from .slate_estimates import RowWeights, SlateEstimate, estimate_by_weights
@@ -67,12 +68,13 @@ def weigh_slots(inputs: Inputs, tables: PseudoinverseWeights, name: str) -> RowW
     values, places = tables.of(query, ranking), _find_places(inputs, tables)
     counts = np.bincount(inputs.rows, inputs.counts)
     sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
-    return RowWeights(
+    found = RowWeights(
         values,
         name if tables.exact else f"{name}, sampled marginals",
         partial(tables.sampling_variance, query, ranking),
         {"sigma_squared": sigma_squared, "rho": float(tables.rho[places].max())},
     )
+    return say_estimated(found, inputs, tables.logging)
 
 
 def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:

@@ -36,6 +36,8 @@ class SlateEstimate(Estimate):
         further than this from the value, if rewards are sums over slots. None where the target
         shows what the logging policy does not, and where marginals are sampled. σ² and ρ are those
         of the log's queries.
+    estimated_propensities : bool
+        Whether the logging policy's probabilities were estimated from a log; the method says so.
     """
 
     effective_sample_size: float
@@ -44,6 +46,7 @@ class SlateEstimate(Estimate):
     sigma_squared: float | None = None
     rho: float | None = None
     bound: float | None = None
+    estimated_propensities: bool = False
 
     def set_attributes(self, **attributes: float | None) -> SlateEstimate:
         """Return this estimate after setting attributes of it."""

@@ -1,0 +1,1 @@
+"""The policy that made a log, estimated from its pages."""
