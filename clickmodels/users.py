@@ -38,6 +38,9 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
     they have any; DCM's continuation after a click fades with the rank as the PBM's examination
     does, and CCM's is the least where the clicked document is relevant.
 
+    A user finds documents without a grade as attractive as those of grade 0. A world without any
+    grades is refused.
+
     Parameters
     ----------
     slots : int
@@ -54,6 +57,7 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
         raise ValueError(f"unknown user {name!r}; known: {', '.join(_USERS)}")
     if not isinstance(world, World):
         raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
+    world.require_grades(f"the true user {name} needs")
     make, scale = _USERS[name]
     slots = checks.positive_integer(slots, "slots")
     of_all = {"floor": 0.0} if scale is None else {"floor": 0.0, "attractiveness_scale": scale}

@@ -195,11 +195,14 @@ class World:
         return bool((self.relevance >= 0).any())
 
     def require_grades(self, what: str) -> None:
-        """Raise unless this world has grades; ``what`` begins the sentence: "nDCG needs"."""
+        """Raise unless this world has grades; ``what`` begins the sentence: "nDCG needs".
+
+        Grades of some queries or documents are enough: the others count as grade 0.
+        """
         if not self.has_grades:
             raise ValueError(
-                f"{what} grades, and this world has none: it comes from a log, where nobody "
-                "judged the documents"
+                f"{what} grades, and this world has none (as one that was read from a log without "
+                "judgements)"
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:

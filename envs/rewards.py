@@ -66,6 +66,7 @@ class NDCG(Reward):
 
     def __init__(self, world: World, model: ClickModel, slots: int) -> None:
         super().__init__(world, model, slots)
+        world.require_grades("reward='ndcg' needs")
         self.ideal, self.discount = ideal_dcg(world, slots), discount(slots)
 
     def rewards(self, query: Integers, ranking: Integers, n_clicks: NDArray[Any]) -> Floats:

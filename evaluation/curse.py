@@ -154,6 +154,7 @@ def deploy(
 
     The parameters are those of ``curse``, which adds what the logging policy says about the gap.
     """
+    _require_user(user, world, "deploy")
     under_model, on_user = score_pages(policy, (model, user), world, samples, seed)
     deployed, highest = on_user.estimate(), None
     if best is not None:
@@ -194,7 +195,8 @@ def curse(
     model : ClickModel
         The learned model of ``world``.
     user : ClickModel
-        The true user of the same world.
+        The true user of the same world; where the world has no grades, another model of it that
+        stands in for one.
     logging : Policy
         The policy that made the log which the model was fitted to.
     samples, seed
@@ -204,6 +206,7 @@ def curse(
         found is kept while the user lives, so a second report on the same user and world costs no
         search.
     """
+    _require_user(user, world, "curse")
     for name, given, kind in (
         ("policy", policy, Policy), ("logging", logging, Policy), ("model", model, ClickModel),
         ("user", user, ClickModel),
@@ -236,6 +239,12 @@ def curse(
         model=model.label or model.name,
         user=user.label or user.name,
     )
+
+
+def _require_user(user: ClickModel | None, world: World, function: str) -> None:
+    """Raise where there is no user and the world has no grades to make a true one from."""
+    if user is None:
+        world.require_grades(f"{function} compares with a true user, which needs")
 
 
 _BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Ranker, ScoredPages]]]

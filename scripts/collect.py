@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Collect, "collect", arguments)
     require_writable(Path(settings.out).parent)
     world = world_of(settings.world_setting())
+    world.require_grades(f"--user {settings.user} needs")
     user = clickmodels.true_user(settings.user, world, slots=settings.slots)
     ranker = (settings.logging, world, settings.slots, settings.world_seed)
     if settings.temperature == 0:

@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = settings.world_setting()
     if settings.plot and not settings.model:
         raise ValueError("--plot draws the report, which needs --model")
-    world, true = world_of(where), user_of(settings.user, where)
+    world = world_of(where)
+    world.require_grades(f"--user {settings.user} needs")
+    true = user_of(settings.user, where)
     policy = _policy(settings, world, true)
     try:
         policy.check_world(world)

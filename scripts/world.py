@@ -35,8 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parse(Describe, "world", arguments)
     world = world_of(settings.world_setting())
     lengths = world.n_candidates
-    grades = np.bincount(world.relevance[world.candidates], minlength=world.max_grade + 1)
-    shares = " / ".join(f"{share:.1f}" for share in 100 * grades / grades.sum())
     noise = np.random.default_rng(settings.world_seed).random(world.relevance.shape)
     n_features = 0 if world.features is None else world.features.shape[2]
     feature = settings.feature or (110 if n_features >= 110 else None)
@@ -46,7 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"candidates per query: {lengths.min()} to {lengths.max()}, median {np.median(lengths):g}"
     )
-    print(f"grades 0 to {world.max_grade}: {shares} %")
+    if not world.has_grades:
+        print("no grades: a true user, nDCG and rankers that learn from grades are not available")
+        return 0
+    judged = world.relevance[world.candidates & (world.relevance >= 0)]
+    grades = np.bincount(judged, minlength=world.max_grade + 1)
+    shares = " / ".join(f"{share:.1f}" for share in 100 * grades / len(judged))
+    missing = 1.0 - len(judged) / world.candidates.sum()
+    unjudged = f"; {missing:.1%} of the candidates have none" if missing else ""
+    print(f"grades 0 to {world.max_grade}: {shares} %{unjudged}")
     print(f"nDCG@10 at random: {evaluation.ndcg(noise, world, 10):.3f}")
     if world.features is not None and feature is not None:
         score = evaluation.ndcg(world.features[:, :, feature - 1], world, 10)

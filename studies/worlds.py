@@ -127,10 +127,13 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
 
 
 def check_page(setting: WorldSetting, slots: int, impressions: int) -> None:
-    """Raise where a study of these numbers could not run; the world is loaded for it."""
+    """Raise where a study of these numbers, which has a true user, could not run.
+
+    The world is loaded for it.
+    """
     checks.positive_integer(slots, "slots")
     checks.positive_integer(impressions, "impressions", 10)
-    world_of(setting)
+    world_of(setting).require_grades("world: a study with a true user needs")
 
 
 def require_generative(models: Sequence[str]) -> None:

@@ -160,6 +160,14 @@ def make_policies(world: data.World) -> Iterator[tuple[str, policies.Policy]]:
             world.candidates, SLOTS,
         ),
     }  # fmt: skip
+    lengths = rng.dirichlet(np.ones(SLOTS + 1), shape[0])
+    made["ShortPages"] = find("policies", "ShortPages")(drawing, lengths)
+    pages = ([0, 0, 2], [[0, 1, 2], [4, 1, -1], [3, 0, 2]], [5.0, 2.0, 1.0])
+    counted = find("policies", "PageCounts")(made["ShortPages"], *pages, 1.5)
+    made["PageCounts"] = counted
+    made["EstimatedLogging"] = find("policies", "EstimatedLogging")(
+        counted, "page counts", {"page counts": -2.5}, ["too short"]
+    )
     yield from made.items()
 
 

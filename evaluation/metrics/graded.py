@@ -69,9 +69,10 @@ def ndcg(model_or_scores: ClickModel | ArrayLike, world: World, k: int, seed: in
     -----
     Gain ``2**rel - 1``, discount ``1 / log2(rank + 1)``, ideal over the same candidates; the mean
     is over queries whose candidates' grades differ, each counted once. Unjudged candidates count
-    as grade 0. NaN when there is no such query.
+    as grade 0. NaN when there is no such query; a world without any grades is refused.
     """
     k = checks.positive_integer(k, "k")
+    world.require_grades("nDCG needs")
     rows, documents = order_candidates(model_or_scores, world, seed)
     if not len(rows):
         return float("nan")
@@ -112,9 +113,11 @@ def recall(
     Notes
     -----
     The mean is over queries whose candidates' grades differ and of which at least one candidate is
-    relevant, each counted once. NaN when there is no such query.
+    relevant, each counted once. NaN when there is no such query; a world without any grades is
+    refused.
     """
     k = checks.positive_integer(k, "k")
+    world.require_grades("recall needs")
     threshold = checks.positive_integer(threshold, "threshold")
     if threshold > world.max_grade:
         raise ValueError(f"threshold is {threshold}, but the highest grade is {world.max_grade}")

@@ -21,7 +21,7 @@ from .slate_estimates import (
 )
 
 _PAGES_CHECKED = 1000
-_MEAN_OFF, _MEAN_CLEARLY_OFF = 0.05, 0.005  # of weights by estimated propensities, from 1
+_MEAN_OFF = 0.05  # of weights by estimated propensities, from 1
 _LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
 
 
@@ -135,16 +135,19 @@ def weigh_pages(inputs: Inputs, name: str, seed: int) -> RowWeights:
 def say_estimated(weights: RowWeights, inputs: Inputs, logging: Policy | None = None) -> RowWeights:
     """Return weights that say so where the logging policy was estimated from a log.
 
-    Weights have a mean of 1 where propensities are right and the log shows what the target does.
-    Warns where it is off by more than 5%, or by more than 0.5% and three standard errors.
+    Weights have a mean of 1, but for chance, where propensities are right and the log shows what
+    the target does. What a log hardly ever shows looks more frequent than it is, which makes the
+    mean too small: warns where it is below 1 by more than the standard error of the weights, or of
+    their estimate; where it is above by three; and where it is off by more than 5%.
     """
     logging = logging or inputs.logging
     if logging is None or not logging.estimated:
         return weights
     if logging.estimated != "uniform":
         mean = mean_estimate(weights.values, inputs.counts, "mean weight")
-        off = abs(mean - 1.0)
-        if off > _MEAN_OFF or off > max(_MEAN_CLEARLY_OFF, 3.0 * mean.stderr):
+        value = mean_estimate(weights.values * inputs.rewards, inputs.counts, "value")
+        error = max(mean.stderr, value.stderr / abs(value) if value else 0.0)
+        if abs(mean - 1.0) > _MEAN_OFF or not -error <= mean - 1.0 <= 3.0 * error:
             warn_caller(
                 f"the weights by estimated propensities have a mean of {mean.value:.3g} instead "
                 "of 1: the propensities of the pages that count are wrong, or the log hardly "

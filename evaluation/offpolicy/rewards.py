@@ -11,7 +11,8 @@ from ...data import ClickLog, World
 from ..metrics.graded import dcg, ideal_dcg
 
 CLICKED = ("clicks", "satisfied")
-METRICS = ("ndcg", "err")
+_TITLES = {"ndcg": "nDCG", "err": "ERR"}
+METRICS = tuple(_TITLES)
 DENOMINATORS = ("2**max - 1", "2**max")
 
 
@@ -50,10 +51,11 @@ def metric_rewards(
     Notes
     -----
     nDCG@K with the ideal over the query's candidates, 0 where no candidate has a gain. Empty slots
-    and documents without a grade earn nothing.
+    and documents without a grade earn nothing; a world without any grades is refused.
     """
     checks.choice(name, METRICS, "name")
     checks.choice(denominator, DENOMINATORS, "denominator")
+    world.require_grades(f"{_TITLES[name]} needs")
     asked = checks.integers(query, "query", 1)
     pages = checks.integers(ranking, "ranking", 2)
     checks.same_shape(pages, (len(asked), pages.shape[1]), "ranking", "query")

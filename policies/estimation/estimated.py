@@ -23,9 +23,9 @@ from .short_pages import ShortPages, estimate_lengths
 
 KINDS = ("uniform", "plackett-luce", "page counts")  # from the simplest on
 _HELD_OUT = 0.2  # the share of impressions that chooses
-_SPREADS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of log-weights
+_SPREADS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # of log-weights
 _PRIORS = (1.0, 10.0, 100.0)  # impressions that Plackett-Luce is worth beside page counts
-_STANDARD_ERRORS = 3.0  # by which a kind must be better than a simpler one
+_CLEARLY, _HARDLY = 3.0, 2.0  # standard errors by which one fit is better than another
 _ALWAYS = 0.95  # a log that shows one page of a query so often looks deterministic
 _CHANGE = 0.3  # of a log-propensity by its own impression: then the log is too short
 _LOWEST = -600.0  # log-weight below the largest, so that no weight underflows
@@ -174,7 +174,7 @@ def estimate_logging(
     policy = _fit(found, pages, world)
     doubts = _find_doubts(pages, left_out, policy, found)
     for doubt in doubts:
-        warn_caller(f"the propensities of this log cannot be trusted: {doubt}", UncertainPropensities)
+        warn_caller(f"estimated propensities cannot be trusted: {doubt}", UncertainPropensities)
     held_out = {one.kind: one.mean(left_out.counts) for one in tried}
     return EstimatedLogging(policy, found.kind, held_out, doubts)
 
@@ -207,7 +207,7 @@ def _try_kinds(
         log_weights = fit_log_weights(train, spread, log_weights)
         found = page_log_probs(left_out, log_weights) + of_length
         weighted.append(_Tried("plackett-luce", found, spread))
-    drawing = _best(weighted, left_out.counts)
+    drawing = _widest(weighted, left_out.counts)
     known = look_up_counts(
         train.place, train.ranking, train.counts, left_out.place, left_out.ranking
     )
@@ -216,23 +216,32 @@ def _try_kinds(
     for prior in _PRIORS:
         found = np.log(known + prior * chance) - np.log(total + prior)
         counted.append(_Tried("page counts", found, drawing.spread, prior))
-    return plain, drawing, _best(counted, left_out.counts)
+    return plain, drawing, max(counted, key=lambda one: one.mean(left_out.counts))
 
 
-def _best(tried: Sequence[_Tried], counts: Floats) -> _Tried:
-    return max(tried, key=lambda one: one.mean(counts))
+def _widest(tried: Sequence[_Tried], counts: Floats) -> _Tried:
+    """Return the fit with the widest prior that is hardly worse than the best one.
+
+    A narrow prior makes rare pages look more frequent than they are, and weights too small.
+    """
+    best = max(tried, key=lambda one: one.mean(counts))
+    return [one for one in tried if not _is_better(best, one, counts, _HARDLY)][-1]
+
+
+def _is_better(first: _Tried, second: _Tried, counts: Floats, errors: float) -> bool:
+    """Whether ``first`` fits better by so many standard errors of the difference."""
+    if not len(counts):
+        return False
+    better = first.log_probs - second.log_probs
+    mean = counts @ better / counts.sum()
+    return bool(mean > errors * np.sqrt(counts @ (better - mean) ** 2) / counts.sum())
 
 
 def _choose(tried: Sequence[_Tried], counts: Floats) -> _Tried:
     """Return the simplest kind, unless a later one is better by three standard errors."""
     chosen = tried[0]
     for other in tried[1:]:
-        if not len(counts):
-            break
-        better = other.log_probs - chosen.log_probs
-        mean = counts @ better / counts.sum()
-        error = np.sqrt(counts @ (better - mean) ** 2) / counts.sum()
-        if mean > _STANDARD_ERRORS * error:
+        if _is_better(other, chosen, counts, _CLEARLY):
             chosen = other
     return chosen
 

@@ -55,7 +55,7 @@ class PageCounts(Policy):
             raise ValueError(f"prior must be above 0, not {prior}")
         self.impressions = np.bincount(self.query, self.counts, self.shape[0])
         self._ends = np.cumsum(self.counts)
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(self.query, None, self.shape[0]))])
+        self._starts = np.searchsorted(self.query, np.arange(self.shape[0] + 1))
 
     @property
     def shares(self) -> Floats:
@@ -97,7 +97,9 @@ class PageCounts(Policy):
         """Return the mixture of the log's moments and the other policy's, exact where that is."""
         share = float(self.shares[query])
         other = self.policy.slate_moments(query, samples, seed)
-        return other if share == 0 else mix_moments([self._logged(query), other], [share, 1 - share])
+        if share == 0:
+            return other
+        return mix_moments([self._logged(query), other], [share, 1.0 - share])
 
     def _logged(self, query: int) -> SlateMoments:
         """Return the moments of the log's own pages of one query."""

@@ -48,9 +48,8 @@ class LoggedPages:
         rows, counts = rows[counts > 0], counts[counts > 0]
         order = np.argsort(log.query[rows], kind="stable")
         rows, counts = rows[order], counts[order]
-        queries, place = np.unique(log.query[rows], return_inverse=True)
+        queries, place = np.unique(log.query[rows].astype(np.int64), return_inverse=True)
         ranking = log.ranking[rows].astype(np.int64)
-        queries = queries.astype(np.int64)
         return LoggedPages(queries, place, ranking, counts, world.candidates[queries])
 
     @property
@@ -61,7 +60,8 @@ class LoggedPages:
     @property
     def impressions(self) -> Floats:
         """How many impressions each query has, (q,)."""
-        return np.bincount(self.place, self.counts, len(self.queries))
+        total = np.bincount(self.place, self.counts, len(self.queries))
+        return total.astype(np.float64)  # of no pages they are integers
 
     @property
     def most_frequent(self) -> Floats:

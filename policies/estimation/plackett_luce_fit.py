@@ -13,7 +13,7 @@ _CHUNK = 8192  # pages evaluated at a time, so that they stay in cache
 _MEMORY = 8  # steps that the search remembers
 _MOST_STEPS = 500
 _LONGEST = 3.0  # the furthest that a log-weight moves in one step
-_ENOUGH = 1e-4  # a query has arrived when no step promises more log-likelihood than this
+_ENOUGH = 1e-5  # a query has arrived when no step promises more log-likelihood than this
 
 
 def fit_log_weights(pages: LoggedPages, spread: float, start: Floats | None = None) -> Floats:
@@ -90,8 +90,8 @@ class _Search:
     def step(self) -> None:
         """Try one step for every query; those that do not climb shorten their next one."""
         direction = self._direction()
-        furthest = np.abs(direction).max(axis=1) * self.length
-        direction *= (self.length * np.minimum(1.0, _LONGEST / np.maximum(furthest, 1e-300)))[:, None]
+        furthest = np.maximum(np.abs(direction).max(axis=1), 1e-300)
+        direction *= np.minimum(self.length, _LONGEST / furthest)[:, None]
         promised = (direction * self.gradient).sum(axis=1)
         trial = self.best + direction
         height, gradient, scale = self._evaluate(trial)
@@ -178,7 +178,7 @@ def _count_shown(pages: LoggedPages) -> Floats:
     shown = pages.ranking >= 0
     counts = np.broadcast_to(pages.counts[:, None], shown.shape)
     total = np.bincount(flat[shown], counts[shown], len(pages.queries) * n_docs)
-    return total.reshape(-1, n_docs)
+    return total.reshape(-1, n_docs).astype(np.float64)
 
 
 def _chunks(n: int) -> Iterator[slice]:

@@ -49,6 +49,7 @@ def cross_fit(world: World, fit: Callable[[Booleans], Any], seed: int, folds: in
 
 def lambdamart_scores(world: World, seed: int = 0, folds: int = 2, trees: int = 100) -> Floats:
     """Return the scores (Q, N) of LightGBM's ranker, cross-fitted in ``folds``."""
+    world.require_grades("LambdaMART needs")
     trees = checks.positive_integer(trees, "trees")
     if world.features is None:
         raise ValueError("LambdaMART needs a world with features")
@@ -81,6 +82,7 @@ def group_scores(world: World, seed: int, kind: str, group: str, folds: int = 2)
     linear model of standardised features with a penalty of 0.01.
     """
     checks.choice(kind, KINDS, "kind")
+    world.require_grades(f"the ranker {kind}-{group} needs")
     columns = feature_group(world, group)
 
     def fit(train: Booleans) -> Any:

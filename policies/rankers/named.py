@@ -38,7 +38,8 @@ def ranker_scores(name: str, world: World, seed: int = 0, **settings: Any) -> Fl
 
     "BM25" (``feature``, counted from 1), "LambdaMART" (``folds``, ``trees``), "epsilon-oracle"
     (``noise_sd``), "oracle" (the true gain), "reversed" (minus the true gain), and the slates
-    paper's "tree-title", "tree-body", "lasso-title" and "lasso-body" (``folds``).
+    paper's "tree-title", "tree-body", "lasso-title" and "lasso-body" (``folds``). All but BM25
+    need a world with grades; documents without one count as grade 0, and are not learned from.
     """
     checks.choice(name, tuple(_SCORES), "name")
     return candidate_scores(_SCORES[name](world, seed, **settings), world)
@@ -102,6 +103,7 @@ def epsilon_oracle_scores(world: World, seed: int = 0, noise_sd: float = 0.1) ->
     sd = float(checks.finite(noise_sd, "noise_sd", 0))
     if sd < 0:
         raise ValueError(f"noise_sd must be at least 0, not {sd}")
+    world.require_grades("the epsilon-oracle needs")
     noise = np.random.default_rng(seed).normal(0.0, sd, world.gain.shape)
     return np.clip(world.gain + noise, 0.0, 1.0)
 
@@ -114,10 +116,12 @@ def _bm25_scores(world: World, seed: int, feature: int = BM25_FEATURE) -> Floats
 
 
 def _oracle_scores(world: World, seed: int) -> Floats:
+    world.require_grades("the ranker oracle needs")
     return world.gain
 
 
 def _reversed_scores(world: World, seed: int) -> Floats:
+    world.require_grades("the ranker reversed needs")
     return -world.gain
 
 

@@ -155,6 +155,7 @@ def _impute_rewards(
 
 def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn the graded documents' gains, ``world.gain``, by the same regression (SUP)."""
+    world.require_grades("supervised learning needs")
     settings = tree_settings(trees)
     judged = world.candidates & (world.relevance >= 0)
     features, gains = _need_features(world)[judged], world.gain[judged]
@@ -164,6 +165,7 @@ def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -
 
 def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
+    world.require_grades("LambdaMART needs")
     _need_features(world)
     judged = world.candidates & (world.relevance >= 0)
     return DocumentLearner(fit_ranker(world, judged, seed, **tree_settings(trees)), slots)

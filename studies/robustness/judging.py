@@ -123,7 +123,7 @@ def judge_grades(
     model: ClickModel, world: World, seed: int, threshold: int = 1
 ) -> dict[str, float]:
     """Return nDCG and recall alone."""
-    if not (world.relevance >= 0).any():
+    if not world.has_grades:
         return {}
     shown = _shown(world, model)
     result = {}

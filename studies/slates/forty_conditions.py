@@ -68,6 +68,7 @@ class Conditions(Study):
         check_sizes(self.sizes, self.direct)
         for space in self.spaces:
             check_space(space, "spaces")
+        world_of(self.world).require_grades("world: nDCG and ERR need")
         policies.feature_group(world_of(self.world), "title")
         for candidates, slots in self.spaces:
             slate_world(SlateSpace(candidates, slots, world=self.world))

@@ -105,6 +105,7 @@ class Learning(Study):
         """Raise where the study could not run; the world is loaded for it."""
         for name in ("samples", "trees", "slots"):
             checks.positive_integer(getattr(self, name), name)
+        world_of(self.world).require_grades("world: nDCG and ERR need")
         deal_queries(world_of(self.world), FOLDS, 0)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:

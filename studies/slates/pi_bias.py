@@ -126,6 +126,7 @@ class Bias(Study):
                 f"space: {self.space[1]} of {self.space[0]} documents make {slates:,} slates per "
                 f"query, more than the {_MOST:,} that are enumerated"
             )
+        world_of(self.world).require_grades("world: nDCG and ERR need")
         policies.feature_group(world_of(self.world), "title")
         slate_world(SlateSpace(*self.space, world=self.world))
 
