@@ -15,10 +15,10 @@ from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker", "Remembering",
-    "SlateLearner", "SlateMoments", "SlatePseudoinverse", "UncertainPropensities", "Uniform", "epsilon_uniform",
-    "estimate_logging", "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
-    "logging_policy", "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores",
-    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
-    "top_down",
+    "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker",
+    "Remembering", "SlateLearner", "SlateMoments", "SlatePseudoinverse",
+    "UncertainPropensities", "Uniform", "epsilon_uniform", "estimate_logging", "feature_group",
+    "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
+    "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",
+    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
 ]  # fmt: skip

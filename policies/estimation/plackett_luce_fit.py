@@ -39,7 +39,7 @@ def fit_log_weights(pages: LoggedPages, spread: float, start: Floats | None = No
     keeps about 20 q N numbers.
     """
     result = np.zeros(pages.candidates.shape) if start is None else start
-    result = np.where(pages.candidates, result, 0.0)
+    result = _centre(result, pages.candidates)
     active = np.arange(len(pages.queries))
     search, steps = _Search(pages, result, spread), 0
     while len(active) and steps < _MOST_STEPS:
@@ -89,7 +89,7 @@ class _Search:
 
     def step(self) -> None:
         """Try one step for every query; those that do not climb shorten their next one."""
-        direction = self._direction()
+        direction = _centre(self._direction(), self.pages.candidates)
         furthest = np.maximum(np.abs(direction).max(axis=1), 1e-300)
         direction *= np.minimum(self.length, _LONGEST / furthest)[:, None]
         promised = (direction * self.gradient).sum(axis=1)
@@ -169,6 +169,15 @@ def _look_up(pages: LoggedPages, weights: Floats, part: slice) -> tuple[Floats, 
     inverse = np.divide(1.0, remaining, out=np.zeros_like(remaining), where=filled)
     terms = np.log(np.where(filled, chosen * inverse, 1.0))
     return terms.sum(axis=0), inverse
+
+
+def _centre(values: Floats, candidates: Booleans) -> Floats:
+    """Return values (q, N) whose mean over candidates is 0, 0 elsewhere.
+
+    Adding a number to all log-weights of a query changes nothing but the prior, which wants 0.
+    """
+    mean = np.where(candidates, values, 0.0).sum(axis=1) / np.maximum(candidates.sum(axis=1), 1)
+    return np.where(candidates, values - mean[:, None], 0.0)
 
 
 def _count_shown(pages: LoggedPages) -> Floats:
