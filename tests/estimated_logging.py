@@ -42,10 +42,10 @@ class Compared:
 
 
 def compare(
-    logging: str, candidates: int, seed: int, estimators: Sequence[str]
+    logging: str, candidates: int, seed: int, estimators: Sequence[str], queries: int = QUERIES
 ) -> Iterator[Compared]:
     """Yield the comparisons on one log of the embedded world, which the DBN user clicks."""
-    world = data.synthetic_world(QUERIES, candidates, seed=seed)
+    world = data.synthetic_world(queries, candidates, seed=seed)
     policy = policies.logging_policy(logging, world, SLOTS, seed=seed)
     user = clickmodels.true_user("DBN", world)
     log = envs.collect(world, user, policy, IMPRESSIONS, seed)

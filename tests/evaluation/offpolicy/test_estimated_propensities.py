@@ -20,11 +20,11 @@ def seeds_within(rows):
     return {row.seed for row in rows} - {row.seed for row in rows if row.errors > 2}
 
 
-def compare(logging, candidates, seeds, estimators):
+def compare(logging, candidates, seeds, estimators, **smaller):
     return [
         row
         for seed in seeds
-        for row in estimated_logging.compare(logging, candidates, seed, estimators)
+        for row in estimated_logging.compare(logging, candidates, seed, estimators, **smaller)
     ]
 
 
@@ -34,13 +34,13 @@ def assert_off_is_warned(rows):
 
 
 def test_uniform_propensities_are_found_exactly_and_without_warnings():
-    for row in compare("random", 10, range(2), BOTH):
+    for row in compare("random", 10, range(2), BOTH, queries=30):
         assert row.estimated.value == pytest.approx(row.known.value, rel=1e-9), row
         assert not row.warned, row
 
 
 def test_epsilon_oracle_estimates_are_near_those_with_true_propensities_or_warn():
-    rows = compare("epsilon-oracle", 10, range(2), BOTH)
+    rows = compare("epsilon-oracle", 10, range(2), BOTH, queries=30)
     assert seeds_within(rows)
     assert_off_is_warned(rows)
 
