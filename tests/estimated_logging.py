@@ -89,7 +89,8 @@ def targets(
 
 def main(seeds: int) -> None:
     """Print the table."""
-    print("| logging | candidates | estimator | target | within 2 errors | largest | warned |")
+    print("| logging | candidates | estimator | target | within two standard errors "
+        "| largest difference | warned |")
     print("|---|---|---|---|---|---|---|")
     for logging, candidates, estimators in (
         ("random", 10, ("ips", "pi")), ("random", 30, ("ips", "pi")),
