@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..common.typing import Integers
 
 _TEXT = np.dtypes.StringDType()
-_BLOCK = 1 << 20  # cells of the padded array that are made at a time
+_BLOCK = 1 << 25  # bytes of the padded array that are made at a time
 
 
 class DocumentIds:
@@ -39,9 +39,7 @@ class DocumentIds:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
 
-    def __init__(
-        self, names: ArrayLike, codes: ArrayLike, starts: ArrayLike, n_docs: int
-    ) -> None:
+    def __init__(self, names: ArrayLike, codes: ArrayLike, starts: ArrayLike, n_docs: int) -> None:
         texts = np.asarray(names, dtype=_TEXT)
         parts = {"names": texts, "codes": np.asarray(codes), "starts": np.asarray(starts)}
         for name, array in parts.items():
@@ -139,7 +137,7 @@ class DocumentIds:
 
     def blocks(self) -> Iterator[NDArray[np.str_]]:
         """Yield the padded array in pieces of some rows."""
-        rows = max(_BLOCK // max(self.shape[1], 1), 1)
+        rows = max(_BLOCK // max(self.shape[1] * self.dtype.itemsize, 1), 1)
         for start in range(0, self.shape[0], rows):
             yield self[np.arange(start, min(start + rows, self.shape[0]))]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
 import re
 import zlib
 from collections import Counter
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common import checks
+from ...common.memory import require_memory
 from ...common.typing import Booleans, Integers
 from ..candidates import draw_stratified, power_law
 from ..world import World
@@ -185,22 +185,10 @@ def _read_files(paths: list[Path], max_grade: int, keep: _Keep) -> list[_Block]:
 
 
 def _require_memory(needed: float, paths: list[Path]) -> None:
-    available = _available_memory()
-    if needed > available:
-        raise MemoryError(
-            f"{', '.join(map(str, paths))}: about {needed / 2**30:.2g} GiB more memory needed, "
-            f"{available / 2**30:.2g} GiB available; give n_docs= to draw some documents of each "
-            "query, or max_queries= to read fewer queries"
-        )
-
-
-def _available_memory() -> float:
-    """Return the bytes free without swapping; infinite where the system does not tell."""
-    try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-    except OSError:
-        found = None
-    return 1024.0 * int(found[1]) if found else math.inf
+    advice = (
+        "give n_docs= to draw some documents of each query, or max_queries= to read fewer queries"
+    )
+    require_memory(needed, ", ".join(map(str, paths)), advice)
 
 
 def _number_queries(qid: Integers) -> Integers:

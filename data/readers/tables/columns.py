@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from .sources import BadLog, TableSource
 
@@ -49,12 +49,12 @@ class Columns:
     Attributes
     ----------
     by_role : dict from role to the name of its column
-    guessed : frozenset of str
+    guessed : tuple of str
         The roles whose column was found by its name.
     """
 
     by_role: dict[str, str]
-    guessed: frozenset[str] = field(default_factory=frozenset)
+    guessed: tuple[str, ...] = ()
 
     def get(self, role: str) -> str | None:
         """Return the column of a role; None where the table has none."""
@@ -67,35 +67,42 @@ class Columns:
         )
 
 
-def find_columns(source: TableSource, given: Mapping[str, str | None]) -> Columns:
+def find_columns(
+    source: TableSource,
+    given: Mapping[str, str | None],
+    kept: Sequence[str] = (),
+    required: Sequence[str] = REQUIRED,
+) -> Columns:
     """Return the column of every role; raise where one is missing or could be several.
 
     ``given`` maps roles to columns; None is to be guessed, ``""`` means that there is none.
+    ``kept`` are columns with a use of their own, which no guess may take.
     """
-    by_role: dict[str, str] = {}
-    guessed = set()
-    for role, name in given.items():
-        if name:
-            if name not in source.names:
-                raise BadLog(
-                    f"{source.where}: no column {name!r} for {role}; it has "
-                    f"{', '.join(map(repr, source.names))}"
-                )
-            by_role[role] = name
+    named = {role: name for role, name in given.items() if name}
+    for what, name in (*named.items(), *(("features or extra", name) for name in kept)):
+        if name not in source.names:
+            raise BadLog(f"{source.where}: no column {name!r} for {what}; {_list_names(source)}")
+    by_role = dict(named)
+    guessed = []
     for role in NAMES:
-        if given.get(role) is None:
-            found = _guess(source, role, set(by_role.values()))
+        if role in given and given[role] is None:
+            found = _guess(source, role, {*by_role.values(), *kept})
             if found is not None:
                 by_role[role] = found
-                guessed.add(role)
-    for role in REQUIRED:
+                guessed.append(role)
+    for role in required:
         if role not in by_role:
             raise BadLog(
-                f"{source.where}: no column looks like the {role}; say which is it "
-                f"({role}=…): {', '.join(map(repr, source.names))}"
+                f"{source.where}: no column looks like the {role}; say which it is ({role}=…); "
+                f"{_list_names(source)}"
             )
     ordered = {role: by_role[role] for role in NAMES if role in by_role}
-    return Columns(ordered, frozenset(guessed))
+    return Columns(ordered, tuple(guessed))
+
+
+def _list_names(source: TableSource) -> str:
+    shown = ", ".join(map(repr, source.names[:30]))
+    return f"its columns are {shown}" + (", …" if len(source.names) > 30 else "")
 
 
 def _guess(source: TableSource, role: str, taken: set[str]) -> str | None:

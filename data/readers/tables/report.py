@@ -8,10 +8,12 @@ from .sources import BadLog
 
 ODDITIES = {
     "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
+    "missing_clicks": "clicks that are neither yes nor no (taken as no click)",
     "repeated_documents": "pages that show a document twice",
     "rank_gaps": "pages with gaps in their ranks (closed up)",
     "rank_ties": "pages with two documents at one rank (kept in order)",
     "mixed_pages": "page ids that stand for several queries (split)",
+    "colliding_queries": "query ids that stand for several queries (kept apart)",
     "similar_queries": "query ids that differ from another only by case or white space",
     "similar_documents": "document ids that differ from another only by case or white space",
     "zero_propensities": "pages with a propensity of 0 (dropped)",
@@ -20,12 +22,14 @@ ODDITIES = {
     "empty_pages": "pages without a document (dropped)",
     "grade_conflicts": "documents with different grades (the most frequent is taken)",
     "feature_conflicts": "documents with different features (the first are taken)",
+    "unknown_labels": "grades of documents that no page shows (dropped)",
     "cut_slots": "documents beyond the last slot (dropped)",
     "cut_clicks": "clicks beyond the last slot (dropped)",
     "clickless_pages": "pages without a click (dropped, as asked)",
     "ungraded_pages": "pages of queries without a grade (dropped, as asked)",
 }
-_ASKED = ("clickless_pages", "ungraded_pages")
+# What was asked for, and what is the usual case, is shown in the table, but it is not odd.
+_NOT_ODD = ("clickless_pages", "ungraded_pages", "cut_slots", "cut_clicks", "unknown_labels")
 
 
 @dataclass
@@ -38,7 +42,8 @@ class LogReport:
         The file, or "the table".
     columns : str
         Which column means what, and which of that was guessed.
-    rows, pages, queries, documents, clicks, slots : int
+    rows, pages, queries, documents, pairs, clicks, slots : int
+        ``pairs`` are queries with a document that they showed; ``slots`` those of the longest page.
     oddities : dict from a name of ``ODDITIES`` to how often
     notes : list of str
         Sentences with more on an oddity.
@@ -50,6 +55,7 @@ class LogReport:
     pages: int = 0
     queries: int = 0
     documents: int = 0
+    pairs: int = 0
     clicks: int = 0
     slots: int = 0
     oddities: dict[str, int] = field(default_factory=dict)
@@ -63,24 +69,22 @@ class LogReport:
 
     def refuse(self) -> None:
         """Raise if anything was odd: what ``strict=True`` asks for."""
-        odd = {name: n for name, n in self.oddities.items() if name not in _ASKED}
-        if odd:
-            said = "; ".join(f"{n:,} {ODDITIES[name]}" for name, n in odd.items())
-            raise BadLog(f"{self.where}: odd, and strict=True: {said}")
+        if self.summary:
+            raise BadLog(f"{self.summary} (strict=True refuses that)")
 
     @property
     def summary(self) -> str:
         """Return the oddities as one sentence; empty where there are none."""
-        odd = [f"{n:,} {ODDITIES[k]}" for k, n in self.oddities.items() if k not in _ASKED]
+        odd = [f"{n:,} {ODDITIES[k]}" for k, n in self.oddities.items() if k not in _NOT_ODD]
         return f"{self.where}: " + "; ".join(odd) if odd else ""
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the table: pairs of what and how much."""
         size = [
             (name, f"{getattr(self, name):,}")
-            for name in ("rows", "pages", "queries", "documents", "clicks", "slots")
+            for name in ("rows", "pages", "queries", "documents", "pairs", "clicks", "slots")
         ]
-        odd = [(f"odd: {ODDITIES[name]}", f"{n:,}") for name, n in self.oddities.items()]
+        odd = [(ODDITIES[name], f"{n:,}") for name, n in self.oddities.items()]
         return [("read from", self.where), ("columns", self.columns), *size, *odd]
 
     def __str__(self) -> str:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.feather
-import pyarrow.json
 import pyarrow.parquet
 
-Source = Any  # a path, a frame, an Arrow table
+from ....common.memory import require_memory
 
-_SUFFIXES = {
+Source = Any  # a path, a frame, an Arrow table
+ADVICE = "read fewer columns, or a part of the log"
+
+SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv",
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
 }  # fmt: skip
-_COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_DELIMITERS = ",\t;|"
-_HEADER_BYTES = 1 << 20
+COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 
 
 class BadLog(ValueError):
@@ -33,15 +32,20 @@ class BadLog(ValueError):
 
 
 @contextmanager
-def _own_errors(where: str) -> Any:
+def own_errors(where: str) -> Iterator[None]:
     """Turn whatever Arrow raises about a source into an error that names it."""
     try:
         yield
-    except (BadLog, FileNotFoundError):
+    except (BadLog, FileNotFoundError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, EOFError) as error:
-        text = " ".join(str(error).split())
-        raise BadLog(f"{where}: cannot be read ({text[:300]})") from error
+    except (pa.ArrowException, OSError, ValueError, EOFError, OverflowError) as error:
+        raise BadLog(f"{where}: cannot be read ({shorten(error)})") from error
+
+
+def shorten(error: Exception) -> str:
+    """Return the beginning of an error's text, on one line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:300] + "…"
 
 
 @dataclass(frozen=True)
@@ -54,161 +58,158 @@ class TableSource:
         What errors call it: the file's path, or "the table".
     names : tuple of str
         The columns, in order.
-    first_line : int
-        The number that errors give its first row: 2 for a file with a header, else 0.
     """
 
     where: str
     names: tuple[str, ...]
-    first_line: int
     _read: Callable[[list[str], set[str]], pa.Table]
+    _place: Callable[[int], str] = "row {}".format
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
+                raise BadLog(f"{self.where}: two columns are called {name!r}")
+            seen.add(name)
 
     def read(self, columns: Iterable[str], as_ids: Iterable[str]) -> pa.Table:
         """Return the table of these columns; those of ``as_ids`` are never taken for numbers."""
         chosen = list(dict.fromkeys(columns))
-        with _own_errors(self.where):
+        with own_errors(self.where):
             table = self._read(chosen, set(as_ids))
-        if not table.num_rows:
-            raise BadLog(f"{self.where}: no rows in it")
-        return table
+            if not table.num_rows:
+                raise BadLog(f"{self.where}: no rows in it")
+            return _plain_types(table)
 
     def describe_row(self, row: int) -> str:
-        """Return where a row stands, for errors."""
-        unit = "line" if self.first_line else "row"
-        return f"{self.where}, {unit} {row + self.first_line}"
+        """Return where a row (from 0) stands, for errors: the line of a text file, else the row."""
+        return f"{self.where}, {self._place(row)}"
 
 
-def open_source(source: Source) -> TableSource:
-    """Return the table behind a path, a pandas or polars frame, or an Arrow table.
+def from_table(where: str, table: pa.Table) -> TableSource:
+    """Return a table in memory as a source."""
+    names = tuple(table.column_names)
+    return TableSource(where, names, lambda columns, ids: table.select(columns))
 
-    Files are known by their suffix: ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.arrow`` or
-    ``.feather``; text may be compressed (``.gz``, ``.zst``). Frames come through the Arrow
-    interface (``__arrow_c_stream__``), so neither pandas nor polars is needed.
+
+def open_frame(source: Source) -> TableSource:
+    """Return a pandas or polars frame, an Arrow table or a mapping from names to columns.
+
+    Frames come through the Arrow interface (``__arrow_c_stream__``), so neither pandas nor polars
+    is needed.
     """
-    if isinstance(source, (str, os.PathLike)):
-        return _open_file(Path(source))
+    where = "the table"
     if isinstance(source, Mapping):
-        with _own_errors("the table"):
-            return _in_memory(pa.table(dict(source)))
-    if isinstance(source, pa.RecordBatch) or hasattr(source, "__arrow_c_stream__"):
-        with _own_errors("the table"):
-            return _in_memory(pa.table(source))
-    raise BadLog(
-        f"a log is read from a path, a pandas or polars frame or an Arrow table, not from a "
-        f"{type(source).__name__}"
-    )
+        source = dict(source)
+    elif not isinstance(source, pa.RecordBatch) and not hasattr(source, "__arrow_c_stream__"):
+        raise BadLog(
+            f"a log is read from a path, a pandas or polars frame or an Arrow table, not from a "
+            f"{type(source).__name__}"
+        )
+    try:
+        table = pa.table(source)
+    except (TypeError, ValueError, NotImplementedError) as error:  # also of columns of any objects
+        raise BadLog(f"{where}: cannot be read ({shorten(error)})") from error
+    return from_table(where, table)
 
 
-def _in_memory(table: pa.Table) -> TableSource:
-    _check_names(table.column_names, "the table")
-    return TableSource(
-        "the table", tuple(table.column_names), 0, lambda columns, ids: table.select(columns)
-    )
-
-
-def _open_file(path: Path) -> TableSource:
+def find_kind(path: Path) -> tuple[str, str | None]:
+    """Return what a file is (csv, tsv, json, parquet or arrow) by its name, and its compression."""
     if path.is_dir():
         raise BadLog(f"{path}: a folder, not a file")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    compression = _COMPRESSED.get(suffixes[-1]) if suffixes else None
-    kind = _SUFFIXES.get(suffixes[-2 if compression else -1]) if len(suffixes) > bool(
-        compression
-    ) else None
+    compression = COMPRESSED.get(suffixes[-1]) if suffixes else None
+    if compression:
+        suffixes.pop()
+    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
-        known = ", ".join(sorted(_SUFFIXES))
-        raise BadLog(f"{path}: its name does not say what it is; known endings: {known}")
+        known = ", ".join(sorted(SUFFIXES))
+        raise BadLog(
+            f"{path}: its name does not say what it is; known endings are {known}, and of text "
+            "also with .gz or .zst after it"
+        )
+    if compression and kind in ("parquet", "arrow"):
+        raise BadLog(f"{path}: {kind} files have a compression of their own; unpack it first")
     if not path.stat().st_size:
         raise BadLog(f"{path}: the file is empty")
-    with _own_errors(str(path)):
-        if kind in ("csv", "tsv"):
-            return _open_text(path, compression, kind)
-        if kind == "json":
-            return _open_json(path, compression)
-        if kind == "parquet":
-            file = pyarrow.parquet.ParquetFile(path)
-            names = tuple(file.schema_arrow.names)
-            read = pyarrow.parquet.read_table
-            return _of_file(path, names, 0, lambda columns, ids: read(path, columns=columns))
-        table = _read_arrow(path)
-        return _of_file(
-            path, tuple(table.column_names), 0, lambda columns, ids: table.select(columns)
-        )
+    return kind, compression
 
 
-def _of_file(
-    path: Path,
-    names: tuple[str, ...],
-    first_line: int,
-    read: Callable[[list[str], set[str]], pa.Table],
-) -> TableSource:
-    _check_names(names, str(path))
-    return TableSource(str(path), names, first_line, read)
-
-
-def _check_names(names: Iterable[str], where: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise BadLog(f"{where}: two columns are called {name!r}")
-        seen.add(name)
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    """Return an Arrow file, stream or feather file (also of version 1)."""
-    try:
-        return pyarrow.feather.read_table(path)
-    except pa.ArrowInvalid:
-        with pa.memory_map(str(path)) as file:
-            return pa.ipc.open_stream(file).read_all()
-
-
-def _stream(path: Path, compression: str | None) -> pa.NativeFile:
-    return pa.input_stream(str(path), compression=compression)
-
-
-def _open_text(path: Path, compression: str | None, kind: str) -> TableSource:
-    """Open a CSV or TSV file; of a ``.csv`` the header says how fields are split."""
-    with _stream(path, compression) as file:
-        start = bytes(file.read(_HEADER_BYTES))
-    header = start.split(b"\n", 1)[0].removeprefix(b"\xef\xbb\xbf").rstrip(b"\r")
-    if b"\x00" in header:
-        raise BadLog(f"{path}: not UTF-8 text (its first line has a zero byte)")
-    try:
-        text = header.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadLog(f"{path}, line 1: not UTF-8 text ({error})") from error
-    if not text.strip():
-        raise BadLog(f"{path}, line 1: no header; its first line must name the columns")
-    delimiter = "\t" if kind == "tsv" else max(_DELIMITERS, key=text.count)
-    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=False)
-    with _stream(path, compression) as file:
-        reader = pyarrow.csv.open_csv(
-            pa.BufferReader(start.rsplit(b"\n", 1)[0] + b"\n") if b"\n" in start else file,
-            parse_options=parse,
-            convert_options=pyarrow.csv.ConvertOptions(column_types={}),
-        )
-        names = tuple(name.strip() for name in reader.schema.names)
-        given = tuple(reader.schema.names)
+def open_parquet(path: Path) -> TableSource:
+    """Open a Parquet file; only the columns that are asked for are read."""
+    with own_errors(str(path)), pyarrow.parquet.ParquetFile(path) as file:
+        names = tuple(file.schema_arrow.names)
+        texts = {
+            name for name in names if _is_text(file.schema_arrow.field(name).type)
+        }  # fmt: skip
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    sizes: dict[str, int] = {}
+    for group in groups:
+        for index in range(group.num_columns):
+            column = group.column(index)
+            top = column.path_in_schema.split(".")[0]
+            sizes[top] = sizes.get(top, 0) + column.total_uncompressed_size
 
     def read(columns: list[str], ids: set[str]) -> pa.Table:
-        raw = dict(zip(names, given, strict=True))
-        types = {raw[name]: pa.dictionary(pa.int32(), pa.string()) for name in ids}
-        convert = pyarrow.csv.ConvertOptions(
-            include_columns=[raw[name] for name in columns], column_types=types
-        )
-        with _stream(path, compression) as file:
-            table = pyarrow.csv.read_csv(file, parse_options=parse, convert_options=convert)
-        return table.rename_columns(columns)
+        require_memory(sum(sizes.get(name, 0) for name in columns), str(path), ADVICE)
+        return pyarrow.parquet.read_table(
+            path, columns=columns, read_dictionary=sorted(ids & texts), partitioning=None
+        ).select(columns)
 
-    return _of_file(path, names, 2, read)
+    return TableSource(str(path), names, read)
 
 
-def _open_json(path: Path, compression: str | None) -> TableSource:
-    """Open JSON lines: one object per line."""
-    with _stream(path, compression) as file:
-        table = pyarrow.json.read_json(file)
-    return _of_file(
-        path, tuple(table.column_names), 1, lambda columns, ids: table.select(columns)
-    )
+def open_arrow(path: Path) -> TableSource:
+    """Open an Arrow file, an Arrow stream or a feather file (of version 1 or 2)."""
+    with own_errors(str(path)):
+        require_memory(path.stat().st_size, str(path), ADVICE)
+        try:
+            table = pyarrow.feather.read_table(path, memory_map=False)
+        except pa.ArrowInvalid:
+            with pa.OSFile(str(path)) as file:
+                table = pa.ipc.open_stream(file).read_all()
+        table.validate(full=True)  # a damaged file may point outside of itself
+    return from_table(str(path), table)
+
+
+def is_path(source: Source) -> bool:
+    """Whether a source is the path of a file."""
+    return isinstance(source, (str, os.PathLike))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _plain_types(table: pa.Table) -> pa.Table:
+    """Return the table without types that few kernels take: views, extensions, half floats."""
+    fields = [field.with_type(_plain_type(field.type)) for field in table.schema]
+    schema = pa.schema(fields)
+    if schema.types == table.schema.types:
+        return table
+    storage = [
+        pa.chunked_array([c.storage for c in column.chunks], column.type.storage_type)
+        if isinstance(column.type, pa.BaseExtensionType) else column
+        for column in table.columns
+    ]  # fmt: skip
+    return pa.table(storage, names=table.column_names).cast(schema)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_type(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        inner = _plain_type(kind.value_type)
+        plain = _is_text(inner) and inner == kind.value_type
+        return kind if plain else inner
+    if pa.types.is_string_view(kind) or pa.types.is_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind):
+        return pa.large_string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return kind

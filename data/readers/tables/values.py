@@ -1,4 +1,4 @@
-"""Columns of a table as arrays: ids as codes, flags, numbers, lists."""
+"""Columns of a table as arrays: ids as codes, numbers, flags, what stays with the log."""
 
 from __future__ import annotations
 
@@ -10,38 +10,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ....common.typing import Booleans, Floats, Integers
-from .sources import BadLog, TableSource
+from .sources import BadLog, TableSource, shorten
 
 _YES = ("1", "true", "t", "yes", "y", "click", "clicked")
 _NO = ("0", "false", "f", "no", "n", "", "skip", "none", "null", "nan")
-_BETWEEN = r"[,;|\s]+"
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids as numbers: ``names[code]`` is the text of each; text may be one that no row has."""
+    """Ids as numbers: ``names[code]`` is the text of each; there may be names that no row has."""
 
     codes: Integers
     names: pa.StringArray
 
+    def used(self) -> pa.StringArray:
+        """Return the names that some row has."""
+        used = np.zeros(len(self.names), dtype=bool)
+        used[self.codes] = True
+        return self.names.filter(pa.array(used))
+
 
 def encode_ids(column: pa.ChunkedArray, what: str, source: TableSource) -> Ids:
     """Return a column of ids (text or whole numbers) as codes; a missing one is an error."""
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise BadLog(f"{source.describe_row(row)}: the {what} is missing")
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    missing = first_null(column)
+    if missing is not None:
+        raise BadLog(f"{source.describe_row(missing)}: the {what} is missing")
+    kind = value_type(column)
     if pa.types.is_nested(kind):
         raise BadLog(f"{source.where}: the {what} must be a text or a whole number, not {kind}")
     if pa.types.is_floating(kind):
         column = _whole_numbers(column, what, source)
-    encoded = _one_dictionary(column)
+    encoded = one_dictionary(column)
     try:
         names = encoded.dictionary.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadLog(f"{source.where}: the {what} cannot be read as text ({error})") from error
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    empty = pc.equal(pc.utf8_trim_whitespace(names), "").to_numpy(zero_copy_only=False)
+    empty = as_mask(pc.equal(pc.utf8_trim_whitespace(names), ""))
     if empty.any():
         rows = np.flatnonzero(empty[codes])
         if len(rows):
@@ -49,23 +55,48 @@ def encode_ids(column: pa.ChunkedArray, what: str, source: TableSource) -> Ids:
     return Ids(codes, names)
 
 
-def _one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+def value_type(column: pa.ChunkedArray) -> pa.DataType:
+    """Return the type of a column's values, also where a dictionary holds them."""
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def as_mask(flags: pa.Array | pa.ChunkedArray) -> Booleans:
+    """Return Arrow's booleans as an array; missing ones are False."""
+    if isinstance(flags, pa.ChunkedArray):
+        return pc.fill_null(flags, False).to_numpy().astype(bool)
+    mask: Booleans = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def first_null(column: pa.ChunkedArray) -> int | None:
+    """Return the first row without a value; None where all have one."""
+    return int(np.flatnonzero(as_mask(column.is_null()))[0]) if column.null_count else None
+
+
+def one_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return the column with one dictionary of distinct values."""
     if pa.types.is_dictionary(column.type):
-        encoded = column.unify_dictionaries().combine_chunks()
+        encoded = _one_chunk(column.unify_dictionaries())
         distinct = encoded.dictionary.null_count == 0
         if distinct and len(pc.unique(encoded.dictionary)) == len(encoded.dictionary):
             return encoded
         column = column.cast(column.type.value_type)
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):  # several chunks where one would be too large
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    return encoded
+    return _one_chunk(column.dictionary_encode().unify_dictionaries())
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    joined = column.combine_chunks()
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def _whole_numbers(column: pa.ChunkedArray, what: str, source: TableSource) -> pa.ChunkedArray:
     """Return floats that are whole numbers (as frames with gaps have them) as integers."""
-    values = column.to_numpy()
+    values = column.cast(pa.float64()).to_numpy()
     wrong = ~np.isfinite(values) | (values != np.rint(values)) | (np.abs(values) > 2.0**53)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -73,14 +104,33 @@ def _whole_numbers(column: pa.ChunkedArray, what: str, source: TableSource) -> p
     return pa.chunked_array([pa.array(values.astype(np.int64))])
 
 
-def number(column: pa.ChunkedArray, what: str, source: TableSource) -> Floats:
-    """Return a column of finite numbers as floats, (n,)."""
+def number(
+    column: pa.ChunkedArray, what: str, source: TableSource, missing: float | None = None
+) -> Floats:
+    """Return a column of finite numbers as floats, (n,).
+
+    A missing one (null or NaN) becomes ``missing``; without that it is an error.
+    """
+    kind = value_type(column)
+    if kind != column.type:
+        column = column.cast(kind)
+    if is_text(kind):
+        column = pc.utf8_trim_whitespace(column)
+        wrong = as_mask(pc.invert(pc.match_substring_regex(column, _NUMBER)))
+        if missing is not None:
+            wrong &= ~as_mask(pc.equal(column, ""))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadLog(
+                f"{source.describe_row(row)}: the {what} is {column[row].as_py()!r}, not a number"
+            )
+        column = pc.if_else(pc.equal(column, ""), None, column)
     try:
-        values = column.cast(pa.float64()).to_numpy()
+        values = column.cast(pa.float64(), safe=False).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise BadLog(
-            f"{source.where}: the {what} must be a number ({_short(error)})"
-        ) from error
+        raise BadLog(f"{source.where}: the {what} must be a number ({shorten(error)})") from error
+    if missing is not None:
+        values = np.where(np.isnan(values), missing, values)
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -88,9 +138,11 @@ def number(column: pa.ChunkedArray, what: str, source: TableSource) -> Floats:
     return values
 
 
-def whole_number(column: pa.ChunkedArray, what: str, source: TableSource) -> Integers:
-    """Return a column of whole numbers, (n,)."""
-    values = number(column, what, source)
+def whole_number(
+    column: pa.ChunkedArray, what: str, source: TableSource, missing: int | None = None
+) -> Integers:
+    """Return a column of whole numbers, (n,); a missing one as in ``number``."""
+    values = number(column, what, source, missing)
     wrong = (values != np.rint(values)) | (np.abs(values) > 2.0**53)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -98,90 +150,79 @@ def whole_number(column: pa.ChunkedArray, what: str, source: TableSource) -> Int
     return values.astype(np.int64)
 
 
-def click_flags(column: pa.ChunkedArray, what: str, source: TableSource) -> Booleans | None:
-    """Return clicks given as flags or counts, (n,); None where the column holds ids.
+def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Floats | None:
+    """Return clicks given as flags or counts, (n,), NaN where missing; None for other text.
 
     Flags may be written as 0 and 1, true and false, yes and no.
     """
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_boolean(kind):
-        if column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise BadLog(f"{source.describe_row(row)}: the {what} is missing")
-        return column.to_numpy().astype(bool)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        values = number(column, what, source)
-        if (values < 0).any():
-            row = int(np.flatnonzero(values < 0)[0])
-            raise BadLog(f"{source.describe_row(row)}: the {what} is {values[row]}, below 0")
-        return values > 0
+    kind = value_type(column)
     if pa.types.is_null(kind):
         raise BadLog(f"{source.where}: the {what} is missing in every row")
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if is_text(kind):
+        encoded = one_dictionary(column)
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())))
+        yes, no = (as_mask(pc.is_in(words, pa.array(known))) for known in (_YES, _NO))
+        if not (yes | no).all():
+            return _written_counts(encoded, words)
+        codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
+        empty = as_mask(pc.is_in(words, pa.array(["", "none", "null", "nan"])))
+        return np.append(np.where(empty, np.nan, yes.astype(np.float64)), np.nan)[codes]
+    if kind != column.type:
+        column = column.cast(kind)
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    try:
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadLog(
+            f"{source.where}: the {what} must be a flag, a count or ids ({shorten(error)})"
+        ) from error
+    wrong = (values < 0) | np.isinf(values)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise BadLog(
+            f"{source.describe_row(row)}: the {what} is {values[row]}, neither a flag nor a count"
+        )
+    return values
+
+
+def _written_counts(encoded: pa.DictionaryArray, words: pa.StringArray) -> Floats | None:
+    """Return counts that are written as text, (n,); None where a text is no whole number."""
+    if not as_mask(pc.match_substring_regex(words, r"^[0-9]{0,15}$")).all():
         return None
-    encoded = _one_dictionary(column)
-    words = pc.utf8_lower(pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())))
-    yes, no = (
-        pc.is_in(words, pa.array(known)).to_numpy(zero_copy_only=False) for known in (_YES, _NO)
-    )
-    if column.null_count or not (yes | no).all():
-        return None
-    flags: Booleans = yes[encoded.indices.to_numpy(zero_copy_only=False)]
-    return flags
+    filled = pc.if_else(pc.equal(words, ""), None, words).cast(pa.float64())
+    codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
+    return np.append(filled.to_numpy(zero_copy_only=False), np.nan)[codes]
 
 
-def as_lists(column: pa.ChunkedArray) -> pa.ListArray | None:
-    """Return a column of lists; text such as ``[a, b]`` or ``a|b`` is split; None for neither."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lists = column.cast(pa.list_(kind.value_type)).combine_chunks()
-        return lists if isinstance(lists, pa.Array) else lists.chunk(0)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return split_text(column.cast(pa.string()))
-    return None
-
-
-def is_list_text(column: pa.ChunkedArray) -> bool:
-    """Whether every text of a column is a list in brackets."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or not len(column):
-        return False
-    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    brackets = pc.and_(pc.starts_with(texts, "["), pc.ends_with(texts, "]"))
-    return bool(pc.all(brackets, skip_nulls=False).as_py())
-
-
-def split_text(column: pa.ChunkedArray) -> pa.ListArray:
-    """Return texts such as ``[a, "b"]``, ``a|b`` or ``a b`` as lists; missing is empty."""
-    texts = pc.utf8_trim(pc.fill_null(column, ""), "[]() \t")
-    pieces = pc.split_pattern_regex(texts, _BETWEEN)
-    pieces = pieces.combine_chunks() if isinstance(pieces, pa.ChunkedArray) else pieces
-    lengths = np.diff(pieces.offsets.to_numpy())
-    values = pc.utf8_trim(pieces.flatten(), "\"' ")
-    kept = pc.not_equal(values, "").to_numpy(zero_copy_only=False)
-    page = np.repeat(np.arange(len(lengths)), lengths)[kept]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(page, minlength=len(lengths)))])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values.filter(pa.array(kept)))
-
-
-def plain_array(column: pa.ChunkedArray, what: str, source: TableSource) -> np.ndarray[Any, Any]:
-    """Return a column that stays with the log, (n,): numbers, times or text."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_dictionary(column.type):
+def page_array(
+    column: pa.ChunkedArray, role: str, as_ids: bool, source: TableSource
+) -> np.ndarray[Any, Any]:
+    """Return a column that stays with the log, (n,): numbers, times or text; ids are text."""
+    kind = value_type(column)
+    if kind != column.type:
         column = column.cast(kind)
     if pa.types.is_nested(kind):
-        raise BadLog(f"{source.where}: {what} must be one value per page, not {kind}")
-    if pa.types.is_integer(kind) and not column.null_count:
-        return column.to_numpy()
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        return column.cast(pa.float64()).to_numpy()
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return column.cast(pa.timestamp("us")).to_numpy()
+        raise BadLog(f"{source.where}: {role} must be one value per page, not {kind}")
+    if pa.types.is_floating(kind) and as_ids:
+        column = _whole_numbers(column, role, source)
+    elif not as_ids and not is_text(kind):
+        return _plain_numbers(column, kind)
     texts = pc.fill_null(column.cast(pa.string()), "")
+    if role == "time":
+        try:
+            return texts.cast(pa.timestamp("us")).to_numpy()
+        except pa.ArrowInvalid:
+            pass  # no dates as ISO 8601 has them
     return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=np.str_)
 
 
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+def _plain_numbers(column: pa.ChunkedArray, kind: pa.DataType) -> np.ndarray[Any, Any]:
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return column.cast(pa.timestamp("us", kind.tz if pa.types.is_timestamp(kind) else None),
+                           safe=False).cast(pa.timestamp("us")).to_numpy()  # fmt: skip
+    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        return column.cast(pa.float64(), safe=False).to_numpy()
+    if pa.types.is_boolean(kind):
+        return column.to_numpy().astype(bool)
+    return column.cast(pa.int64()).to_numpy() if kind != pa.uint64() else column.to_numpy()

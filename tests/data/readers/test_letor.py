@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from looping import loop_over
 
+from clickgym.common import memory
 from clickgym.data import World, load_letor
 from clickgym.data.readers import letor
 from clickgym.evaluation import ndcg
@@ -318,19 +319,19 @@ def uneven(folder: Path) -> Path:
 
 
 def test_world_that_does_not_fit_is_refused_with_advice(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor, "_available_memory", lambda: 6e6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 6e6)
     with pytest.raises(MemoryError, match=r"n_docs=.*max_queries="):
         load_letor(uneven(tmp_path))
 
 
 def test_n_docs_needs_no_memory_for_padded_features(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor, "_available_memory", lambda: 6e6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 6e6)
     assert load_letor(uneven(tmp_path), n_docs=2).n_docs == 2
 
 
 def test_large_file_is_refused_after_its_first_block(tmp_path, monkeypatch):
     monkeypatch.setattr(letor, "BLOCK_LINES", 100)
-    monkeypatch.setattr(letor, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1e6)
     texts = [numbered(qid, [0, 1]) for qid in range(10_000)]
     path = write(tmp_path, "".join([*texts[:50], "broken\n", *texts[50:]]))
     with pytest.raises(MemoryError):
@@ -339,7 +340,7 @@ def test_large_file_is_refused_after_its_first_block(tmp_path, monkeypatch):
 
 def test_large_file_is_read_as_far_as_max_queries_needs(tmp_path, monkeypatch):
     monkeypatch.setattr(letor, "BLOCK_LINES", 100)
-    monkeypatch.setattr(letor, "_available_memory", lambda: 1e6)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1e6)
     text = "".join(numbered(qid, [0, 1]) for qid in range(10_000))
     assert load_letor(write(tmp_path, text), max_queries=60).n_queries == 60
 

@@ -1,0 +1,120 @@
+"""Which slots are clicked: flags, counts, or ids of clicked documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ....common.typing import Booleans, Floats, Integers
+from .lists import as_lists, is_lists, list_lengths, make_lists, split_ids
+from .report import LogReport
+from .slots import Slots
+from .sources import BadLog, TableSource
+from .values import Ids, as_mask, click_counts, encode_ids, is_text, value_type
+
+
+def clicks_of_rows(
+    column: pa.ChunkedArray,
+    page: Integers,
+    order: Integers | slice,
+    slots: Slots,
+    source: TableSource,
+    report: LogReport,
+) -> Booleans:
+    """Return the clicked slots, (S,), of rows with one document each.
+
+    Ids of clicked documents are those of the page, and may stand in all of its rows.
+    """
+    if not is_lists(column):
+        counts = click_counts(column, "click", source)
+        if counts is not None and not _are_page_ids(counts[order], slots):
+            return _flags(counts[order], report)
+        lists = split_ids(_as_text(column), slots.document.names, source)
+    else:
+        lists = as_lists(column, "click", source)
+    ids = encode_ids(pa.chunked_array([lists.flatten()]), "click", source)
+    pages = np.repeat(page, list_lengths(lists))
+    pairs = np.unique(pages * np.int64(len(ids.names) + 1) + ids.codes)
+    pages, codes = np.divmod(pairs, len(ids.names) + 1)
+    return match_clicks(slots, pages, Ids(codes, ids.names), report)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = value_type(column)
+    if is_text(kind):
+        return column
+    column = column.cast(kind) if kind != column.type else column
+    return (column.cast(pa.int64()) if pa.types.is_floating(kind) else column).cast(pa.string())
+
+
+def _are_page_ids(counts: Floats, slots: Slots) -> bool:
+    """Whether numbers must be ids: above 1, and the same in all rows of every page."""
+    known = np.nan_to_num(counts)
+    if not (known > 1).any() or (slots.lengths == 1).all():
+        return False
+    same = known == np.repeat(known[slots.starts], slots.lengths)
+    return bool(same.all()) and bool((known == np.rint(known)).all())
+
+
+def _flags(counts: Floats, report: LogReport) -> Booleans:
+    report.count("missing_clicks", int(np.isnan(counts).sum()))
+    flags: Booleans = counts > 0
+    return flags
+
+
+def clicks_of_lists(
+    column: pa.ChunkedArray,
+    lengths: Integers,
+    order: Integers | slice,
+    slots: Slots,
+    source: TableSource,
+    report: LogReport,
+) -> Booleans:
+    """Return the clicked slots, (S,), of rows with one page each.
+
+    Lists of flags or counts are as long as those of the documents; others are lists of ids.
+    """
+    if is_lists(column):
+        lists = as_lists(column, "click", source)
+    elif is_text(value_type(column)):
+        lists = split_ids(column, slots.document.names, source)
+    elif (lengths <= 1).all():
+        present = np.flatnonzero(lengths)
+        lists = make_lists(column.take(pa.array(present)).combine_chunks(), present, len(lengths))
+    else:
+        raise BadLog(f"{source.where}: the clicks of list rows must be lists, not {column.type}")
+    found = list_lengths(lists)
+    flat = pa.chunked_array([lists.flatten()])
+    if not len(flat):
+        return np.zeros(len(slots.clicked), dtype=bool)
+    counts = click_counts(flat, "click", source)
+    if counts is not None:
+        differ = np.flatnonzero(found != lengths)
+        if not len(differ):
+            return _flags(counts[order], report)
+        if np.isin(counts, (0, 1)).all() and 2 * len(differ) <= len(lengths):
+            row = int(differ[0])
+            raise BadLog(
+                f"{source.describe_row(row)}: {lengths[row]} documents, but {found[row]} clicks"
+            )
+    pages = np.repeat(np.arange(len(found)), found)
+    return match_clicks(slots, pages, encode_ids(flat, "click", source), report)
+
+
+def match_clicks(slots: Slots, page: Integers, clicked: Ids, report: LogReport) -> Booleans:
+    """Return which slots are clicked, (S,), from pairs of page and id; others are counted."""
+    found = pc.index_in(clicked.names, slots.document.names)
+    document = pc.fill_null(found, -1).to_numpy(zero_copy_only=False)[clicked.codes]
+    known = as_mask(found.is_valid())[clicked.codes]
+    size = np.int64(len(slots.document.names))
+    pairs = page[known] * size + document[known]
+    shown = slots.page * size + slots.document.codes
+    order = np.argsort(shown, kind="stable")
+    place = np.searchsorted(shown[order], pairs)
+    there = place < len(shown)
+    there[there] = shown[order][place[there]] == pairs[there]
+    flags = np.zeros(len(shown), dtype=bool)
+    flags[order[place[there]]] = True  # the higher slot of a document that is there twice
+    report.count("clicks_not_shown", int((~there).sum() + (~known).sum()))
+    return flags

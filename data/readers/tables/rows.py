@@ -1,0 +1,222 @@
+"""Rows of a table as slots: one row per shown document, or one per page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ....common.typing import Floats, Integers
+from .clicks import clicks_of_lists, clicks_of_rows
+from .columns import Columns
+from .lists import as_lists, is_lists, list_lengths
+from .report import LogReport
+from .slots import Slots, check_ranks, first_rows, number_values, rank_order
+from .sources import BadLog, TableSource
+from .values import Ids, encode_ids, number, whole_number
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table that is read, and what is known of its columns.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+    columns : Columns
+    features : tuple of str
+    source : TableSource
+        Where it comes from, for errors.
+    report : LogReport
+        What is odd is counted there.
+    """
+
+    table: pa.Table
+    columns: Columns
+    features: tuple[str, ...]
+    source: TableSource
+    report: LogReport
+
+    def column(self, role: str) -> pa.ChunkedArray | None:
+        """Return the column of a role; None where the table has none."""
+        name = self.columns.get(role)
+        return None if name is None else self.table[name]
+
+    def required(self, role: str) -> pa.ChunkedArray:
+        """Return the column of a role that every log has."""
+        return self.table[self.columns.by_role[role]]
+
+
+def read_slots(rows: Rows) -> Slots:
+    """Return the slots of a table with one row per document, or one row per page."""
+    return _from_lists(rows) if is_lists(rows.required("document")) else _from_rows(rows)
+
+
+def _from_rows(rows: Rows) -> Slots:
+    """One row per shown document."""
+    source = rows.source
+    query = encode_ids(rows.required("query"), "query", source)
+    document = encode_ids(rows.required("document"), "document", source)
+    column = rows.column("rank")
+    rank = None if column is None else whole_number(column, "rank", source)
+    page = _pages_of_rows(rows, query, rank)
+    n_pages = int(page.max()) + 1
+    order = rank_order(page, rank)
+    check_ranks(page, rank, order, rows.report, source)
+    row = first_rows(page, n_pages)
+    slots = _assemble(page, order, n_pages, row, Ids(query.codes[row], query.names), document)
+    slots.clicked = clicks_of_rows(rows.required("click"), page, order, slots, source, rows.report)
+    column = rows.column("grade")
+    if column is not None:
+        slots.grade = whole_number(column, "grade", source, missing=-1)[order]
+    column = rows.column("propensity")
+    if column is not None:
+        slots.propensity = number(column, "propensity", source)[order]
+    if rows.features:
+        slots.features = _feature_rows(rows)[order]
+    return slots
+
+
+def _assemble(
+    page: Integers,
+    order: Integers | slice,
+    n_pages: int,
+    row: Integers,
+    query: Ids,
+    document: Ids,
+) -> Slots:
+    """Return slots in order, none of them clicked yet."""
+    lengths = np.bincount(page, minlength=n_pages)
+    codes = document.codes[order]
+    return Slots(lengths, row, query, Ids(codes, document.names), np.zeros(len(codes), bool))
+
+
+def _pages_of_rows(rows: Rows, query: Ids, rank: Integers | None) -> Integers:
+    """Return the page of each row, numbered by first appearance, (n,)."""
+    column = rows.column("page")
+    if column is not None:
+        page = encode_ids(column, "page", rows.source)
+        pages = number_values(page.codes * np.int64(len(query.names)) + query.codes)
+        rows.report.count("mixed_pages", int(pages.max()) + 1 - len(np.unique(page.codes)))
+        return pages
+    begins = np.ones(len(query.codes), dtype=bool)
+    begins[1:] = np.diff(query.codes) != 0
+    by_session = rows.column("session")
+    if rank is None and by_session is None:
+        raise BadLog(
+            f"{rows.source.where}: neither page ids nor ranks nor sessions, so nothing says where "
+            "a page ends; give page=…, rank=… or session=…"
+        )
+    if rank is not None:
+        begins[1:] |= np.diff(rank) <= 0
+    for role in ("session", "user"):
+        column = rows.column(role)
+        if column is not None and rows.columns.get(role) != rows.columns.get("query"):
+            begins[1:] |= np.diff(encode_ids(column, role, rows.source).codes) != 0
+    return np.cumsum(begins) - 1
+
+
+def _feature_rows(rows: Rows) -> Floats:
+    if len(rows.features) == 1 and is_lists(rows.table[rows.features[0]]):
+        lists = as_lists(rows.table[rows.features[0]], "features", rows.source)
+        return _feature_lists(lists, rows.source)
+    columns = [number(rows.table[name], name, rows.source) for name in rows.features]
+    return np.column_stack(columns)
+
+
+def _feature_lists(lists: pa.ListArray, source: TableSource) -> Floats:
+    """Return lists of numbers, all of one length, as (n, F)."""
+    lengths = list_lengths(lists)
+    wrong = lengths != lengths[:1]
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise BadLog(
+            f"{source.describe_row(row)}: {lengths[row]} features, the first row has {lengths[0]}"
+        )
+    if not len(lengths) or not lengths[0]:
+        raise BadLog(f"{source.where}: the lists of features are empty")
+    flat = pa.chunked_array([lists.flatten()])
+    inside = _ListSource(source, np.repeat(np.arange(len(lengths)), lengths))
+    return number(flat, "feature", inside).reshape(len(lengths), -1)
+
+
+def _from_lists(rows: Rows) -> Slots:
+    """One row per page: lists of documents, of clicks and perhaps of more."""
+    source = rows.source
+    documents = as_lists(rows.required("document"), "documents", source)
+    lengths = list_lengths(documents)
+    if not lengths.any():
+        raise BadLog(f"{source.where}: no page shows a document")
+    page = np.repeat(np.arange(len(lengths)), lengths)
+    inside = _ListSource(source, page)
+    document = encode_ids(pa.chunked_array([documents.flatten()]), "document", inside)
+    query = encode_ids(rows.required("query"), "query", source)
+    flat = _flat_column(rows, "rank", lengths)
+    rank = None if flat is None else whole_number(flat, "rank", inside)
+    order = rank_order(page, rank)
+    check_ranks(page, rank, order, rows.report, inside)
+    every = np.arange(len(lengths))
+    slots = _assemble(page, order, len(lengths), every, query, document)
+    slots.clicked = clicks_of_lists(
+        rows.required("click"), lengths, order, slots, source, rows.report
+    )
+    flat = _flat_column(rows, "grade", lengths)
+    if flat is not None:
+        slots.grade = whole_number(flat, "grade", inside, missing=-1)[order]
+    column = rows.column("propensity")
+    if column is not None and is_lists(column):
+        flat = _flat_column(rows, "propensity", lengths)
+        slots.propensity = number(flat, "propensity", inside)[order]
+    if rows.features:
+        slots.features = _features_of_lists(rows, lengths, inside)[order]
+    empty = lengths == 0
+    rows.report.count("empty_pages", int(empty.sum()))
+    return slots.keep_pages(~empty) if empty.any() else slots
+
+
+def _features_of_lists(rows: Rows, lengths: Integers, inside: TableSource) -> Floats:
+    """One column of lists of vectors, or several of lists of numbers."""
+    columns = []
+    for name in rows.features:
+        flat = _same_lengths(rows.table[name], name, lengths, rows.source)
+        if len(rows.features) == 1 and is_lists(flat):
+            return _feature_lists(as_lists(flat, name, inside), inside)
+        columns.append(number(flat, name, inside))
+    return np.column_stack(columns)
+
+
+class _ListSource(TableSource):
+    """Names the row of the list that an element is in."""
+
+    def __init__(self, source: TableSource, page: Integers) -> None:
+        super().__init__(source.where, (), source._read, source._place)
+        self.__dict__["_page"] = page
+        self.__dict__["_outer"] = source
+
+    def describe_row(self, row: int) -> str:
+        """Return where the element's list stands."""
+        outer: TableSource = self.__dict__["_outer"]
+        return outer.describe_row(int(self.__dict__["_page"][row]))
+
+
+def _flat_column(rows: Rows, role: str, lengths: Integers) -> pa.ChunkedArray | None:
+    """Return the values of a role's lists one after the other; None without such a column."""
+    column = rows.column(role)
+    return None if column is None else _same_lengths(column, role, lengths, rows.source)
+
+
+def _same_lengths(
+    column: pa.ChunkedArray, what: str, lengths: Integers, source: TableSource
+) -> pa.ChunkedArray:
+    """Return the flat values of a column of lists that are as long as the documents'."""
+    lists = as_lists(column, what, source)
+    found = list_lengths(lists)
+    differ = np.flatnonzero(found != lengths)
+    if len(differ):
+        row = int(differ[0])
+        raise BadLog(
+            f"{source.describe_row(row)}: {lengths[row]} documents, but {found[row]} values of "
+            f"{what}"
+        )
+    return pa.chunked_array([lists.flatten()])
