@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,7 +167,9 @@ def open_arrow(path: Path) -> TableSource:
     with own_errors(str(path)):
         require_memory(path.stat().st_size, str(path), ADVICE)
         try:
-            table = pyarrow.feather.read_table(path, memory_map=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of version 1, which we read
+                table = pyarrow.feather.read_table(path, memory_map=False)
         except pa.ArrowInvalid:
             with pa.OSFile(str(path)) as file:
                 table = pa.ipc.open_stream(file).read_all()
@@ -185,25 +188,30 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _plain_types(table: pa.Table) -> pa.Table:
     """Return the table without types that few kernels take: views, extensions, half floats."""
-    fields = [field.with_type(_plain_type(field.type)) for field in table.schema]
-    schema = pa.schema(fields)
-    if schema.types == table.schema.types:
-        return table
-    storage = [
-        pa.chunked_array([c.storage for c in column.chunks], column.type.storage_type)
-        if isinstance(column.type, pa.BaseExtensionType) else column
-        for column in table.columns
-    ]  # fmt: skip
-    return pa.table(storage, names=table.column_names).cast(schema)
+    columns = [_plain_column(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_column(
+            pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
+        )
+    if pa.types.is_dictionary(kind):
+        inner = _plain_type(kind.value_type)
+        if inner != kind.value_type:  # cast what the codes stand for
+            chunks = [
+                pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(inner))
+                for chunk in column.chunks
+            ]
+            column = pa.chunked_array(chunks, pa.dictionary(kind.index_type, inner))
+        return column if _is_text(inner) else column.cast(inner)
+    plain = _plain_type(kind)
+    return column if plain == kind else column.cast(plain)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain_type(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        inner = _plain_type(kind.value_type)
-        plain = _is_text(inner) and inner == kind.value_type
-        return kind if plain else inner
     if pa.types.is_string_view(kind) or pa.types.is_binary(kind) or pa.types.is_binary_view(kind):
         return pa.string()
     if pa.types.is_large_binary(kind):
