@@ -44,7 +44,7 @@ def test_a_user_beside_a_query_is_the_user():
 
 
 def test_a_guess_that_is_not_unique_lists_the_candidates():
-    with pytest.raises(BadLog, match=r"document could be any of the columns 'doc', 'url'.*document="):
+    with pytest.raises(BadLog, match=r"document could be any of .* 'doc', 'url'; .*document="):
         read_log(PLAIN | {"url": ["x", "y", "z", "w"]})
 
 
