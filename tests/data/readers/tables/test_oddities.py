@@ -1,0 +1,100 @@
+"""What is odd is counted, reported and warned of; strict refuses it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from looping import loop_over
+
+from clickgym.data import BadLog, read_log
+
+PLAIN = {
+    "query": ["a", "a", "b", "b"],
+    "doc": ["u", "v", "u", "w"],
+    "rank": [1, 2, 1, 2],
+    "click": [0, 1, 0, 0],
+}
+CLICKED = {"query": ["a", "b"], "docs": [["u", "v"], ["u", "w"]], "clicks": [["v", "x"], ["v"]]}
+MANY = {
+    "query": ["a"] * 203,
+    "doc": [f"d{n}" for n in range(203)],
+    "rank": [1] * 200 + [1, 2, 3],
+    "click": [0] * 203,
+}
+CASES = [
+    ("clicks_not_shown", 2, CLICKED),
+    ("missing_clicks", 1, PLAIN | {"click": [0, 1, None, 0]}),
+    ("repeated_documents", 1, PLAIN | {"doc": ["u", "v", "w", "w"]}),
+    ("rank_gaps", 1, PLAIN | {"rank": [1, 2, 1, 4]}),
+    ("rank_gaps", 1, PLAIN | {"rank": [2, 3, 1, 2]}),
+    ("rank_gaps", 1, PLAIN | {"rank": [0, 1, 1, 2]}),
+    ("rank_ties", 1, PLAIN | {"rank": [1, 1, 1, 2], "page": [1, 1, 2, 2]}),
+    ("mixed_pages", 1, PLAIN | {"page": [7, 7, 7, 7]}),
+    ("similar_queries", 1, PLAIN | {"query": ["a b", "a b", "A  B", "A  B"]}),
+    ("similar_documents", 2, PLAIN | {"doc": ["u", "U", "u ", "w"]}),
+    ("zero_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]}),
+    ("tiny_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 1e-7, 1e-7]}),
+    ("long_pages", 1, MANY),
+    ("empty_pages", 1, CLICKED | {"docs": [["u", "v"], []], "clicks": [["v"], []]}),
+    ("grade_conflicts", 1, PLAIN | {"query": ["a"] * 4, "grade": [3, 1, 2, 1]}),
+]
+
+
+@loop_over(("name", "count", "table"), CASES)
+def test_an_oddity_is_counted_and_warned_of(name, count, table):
+    with pytest.warns(UserWarning, match=f"the table: {count} "):
+        report = read_log(table).report
+    assert report.oddities == {name: count}
+
+
+@loop_over(("name", "count", "table"), CASES)
+def test_strict_refuses_an_oddity(name, count, table):
+    with pytest.raises(BadLog, match=rf"the table: {count} .*strict=True"):
+        read_log(table, strict=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_odd_about_a_plain_log():
+    assert read_log(PLAIN, strict=True).report.oddities == {}
+
+
+def test_features_that_differ_are_counted():
+    table = PLAIN | {"query": ["a"] * 4, "length": [1.0, 2.0, 3.0, 4.0]}
+    with pytest.warns(UserWarning, match="1 documents with different features"):
+        world, _ = read_log(table, features="length")
+    assert world.features[0, :, 0].tolist() == [1, 2, 4]
+
+
+def test_pages_that_could_never_be_shown_are_dropped():
+    with pytest.warns(UserWarning, match="propensity of 0"):
+        _, log = read_log(PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]})
+    assert len(log) == 1
+
+
+def test_the_most_frequent_grade_is_taken_and_the_highest_of_equals():
+    table = {"query": ["a"] * 5, "doc": list("uuuvv"), "page": list("12312")}
+    table |= {"grade": [1, 3, 1, 2, 4], "click": [0] * 5}
+    with pytest.warns(UserWarning, match="2 documents with different grades"):
+        world, _ = read_log(table)
+    assert world.relevance.tolist() == [[1, 4]]
+
+
+def test_the_report_is_a_short_table():
+    with pytest.warns(UserWarning, match="does not show"):
+        report = read_log(CLICKED).report
+    lines = str(report).splitlines()
+    found = {line.rsplit("  ", 1)[0].strip(): line.rsplit("  ", 1)[1] for line in lines}
+    assert found["pages"] == "2"
+    assert found["clicks"] == "1"
+    assert found["clicks on documents that their page does not show (dropped)"] == "2"
+    assert "query=query (guessed)" in str(report)
+    assert len(lines) < 15
+
+
+def test_oddities_of_a_frame_and_a_file_are_said_to_be_theirs(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("query,doc,rank,click\na,u,1,0\na,u,2,1\n")
+    with pytest.warns(UserWarning, match=r"odd\.csv: 1 pages that show a document twice"):
+        read_log(path)
+    with pytest.warns(UserWarning, match=r"the table: 1 pages that show a document twice"):
+        read_log(pa.table({"query": ["a"] * 2, "doc": ["u"] * 2, "rank": [1, 2], "click": [0, 1]}))
