@@ -97,15 +97,14 @@ class DocumentIds:
     def __getitem__(self, index: Any) -> Any:
         """Return one text, or an array of them."""
         query, document = _as_pair(index)
+        outer = isinstance(document, slice)
+        documents = np.arange(self.shape[1])[document] if outer else np.asarray(document)
         if isinstance(query, slice):
-            query = np.arange(self.shape[0])[query][:, None]
-        elif not np.isscalar(query) and isinstance(document, slice):
-            query = np.asarray(query)[..., None]
-        if isinstance(document, slice):
-            document = np.arange(self.shape[1])[document]
-        queries, documents = np.broadcast_arrays(
-            *(np.asarray(given) for given in (query, document))
-        )
+            queries = np.arange(self.shape[0])[query]
+            queries = queries.reshape(-1, *[1] * documents.ndim)
+        else:
+            queries = np.asarray(query)[..., None] if outer else np.asarray(query)
+        queries, documents = np.broadcast_arrays(queries, documents)
         for given, size, what in (
             (queries, self.shape[0], "query"),
             (documents, self.shape[1], "document"),

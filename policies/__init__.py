@@ -2,6 +2,7 @@
 
 from .base import Policy, register
 from .cached import Remembering
+from .deployed_rankings import DeployedRankings
 from .deterministic import Found, Ranker
 from .estimation.estimated import EstimatedLogging, UncertainPropensities, estimate_logging
 from .mixture import Mixture, epsilon_uniform
@@ -15,8 +16,8 @@ from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy", "Product", "Ranker",
-    "Remembering", "SlateLearner", "SlateMoments", "SlatePseudoinverse",
+    "DeployedRankings", "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy",
+    "Product", "Ranker", "Remembering", "SlateLearner", "SlateMoments", "SlatePseudoinverse",
     "UncertainPropensities", "Uniform", "epsilon_uniform", "estimate_logging", "feature_group",
     "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
     "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",

@@ -14,6 +14,7 @@ from ..common.registry import register_class, same_class
 from ..common.storage import load_arrays, save_arrays
 from ..common.typing import Floats, Integers
 from ..data import World
+from .deployed_rankings import DeployedRankings
 from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
 
 _CLASSES: dict[str, type[Policy]] = {}
@@ -149,6 +150,17 @@ class Policy:
         n_queries, n_docs = self.shape
         name = type(self).__name__
         return f"{name}({n_queries} queries of {n_docs} candidates, {self.slots} slots)"
+
+    def deployed_rankings(self, world: World) -> DeployedRankings:
+        """Return what this policy would show, in the ids of ``world``: a table to save as a file.
+
+        Of a stochastic policy these are the greedy rankings.
+        """
+        return DeployedRankings(self, world)
+
+    def to_frame(self, world: World) -> Any:
+        """Return ``deployed_rankings`` as a pandas frame: query, rank (from 1), document."""
+        return self.deployed_rankings(world).to_frame()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as one safetensors file with a JSON header, atomically."""
