@@ -46,6 +46,12 @@ class DocumentIds:
             view = array.view()  # the caller's array stays writable
             view.flags.writeable = False
             self.__dict__[name] = view
+        steps = np.diff(self.starts)
+        bounds = [*self.starts[:1], *self.starts[-1:]]
+        if bounds != [0, len(self.codes)] or (steps < 0).any() or (steps > n_docs).any():
+            raise ValueError("starts must rise from 0 to the number of codes, by at most n_docs")
+        if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(texts):
+            raise ValueError("codes must be indices of names")
         self.__dict__["shape"] = (len(self.starts) - 1, int(n_docs))
         longest = int(np.strings.str_len(texts).max(initial=1))
         self.__dict__["dtype"] = np.dtype(f"U{longest}")

@@ -190,6 +190,8 @@ class ClickLog:
             has = ", ".join(self.extra) or "no extra columns"
             raise ValueError(f"the log has no column {name!r} to split by; it has {has}")
         shares = _check_fractions(fractions)
+        if name == "time":
+            _check_times(self.extra[name])
         _, group, counts = np.unique(self.extra[name], return_inverse=True, return_counts=True)
         order = np.arange(len(counts))
         if name != "time":
@@ -278,6 +280,17 @@ def _check_fractions(fractions: Sequence[float]) -> Floats:
     if len(shares) == 0 or abs(shares.sum() - 1.0) > 1e-9:
         raise ValueError(f"fractions must sum to 1, not {shares.sum():.8g}")
     return shares
+
+
+def _check_times(times: NDArray[Any]) -> None:
+    """Raise unless times have an order: text sorts by its letters, and gaps have no place."""
+    if times.dtype.kind == "U":
+        raise ValueError(
+            f"times are text such as {str(times[:1][0]) if len(times) else ''!r}, whose order is "
+            "not that of time; give numbers or dates"
+        )
+    if times.dtype.kind in "fMm" and np.isnan(times).any():
+        raise ValueError(f"row {int(np.flatnonzero(np.isnan(times))[0])} has no time")
 
 
 def _check_extra(value: ArrayLike, name: str, n: int) -> NDArray[Any]:

@@ -336,9 +336,10 @@ def _decode_texts(name: str, arrays: dict[str, NDArray[Any]]) -> list[str] | Non
     if f"{name}_ends" not in arrays:
         return None
     joined, ends = arrays.pop(f"{name}_bytes").tobytes(), arrays.pop(f"{name}_ends").tolist()
-    return [
-        joined[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    starts = [0, *ends[:-1]]
+    if (ends or [0])[-1] != len(joined) or any(map(int.__gt__, starts, ends)):
+        raise ValueError(f"{name}_ends do not fit {name}_bytes")
+    return [joined[start:end].decode() for start, end in zip(starts, ends, strict=True)]
 
 
 def _check_ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:

@@ -37,7 +37,7 @@ def own_errors(where: str) -> Iterator[None]:
     """Turn whatever Arrow raises about a source into an error that names it."""
     try:
         yield
-    except (BadLog, FileNotFoundError, MemoryError):
+    except (BadLog, FileNotFoundError):
         raise
     except (pa.ArrowException, OSError, ValueError, EOFError, OverflowError) as error:
         raise BadLog(f"{where}: cannot be read ({shorten(error)})") from error
@@ -155,9 +155,11 @@ def open_parquet(path: Path) -> TableSource:
 
     def read(columns: list[str], ids: set[str]) -> pa.Table:
         require_memory(sum(sizes.get(name, 0) for name in columns), str(path), ADVICE)
-        return pyarrow.parquet.read_table(
+        table = pyarrow.parquet.read_table(
             path, columns=columns, read_dictionary=sorted(ids & texts), partitioning=None
         ).select(columns)
+        table.validate(full=True)  # a damaged file may point outside of itself
+        return table
 
     return TableSource(str(path), names, read)
 
@@ -173,7 +175,7 @@ def open_arrow(path: Path) -> TableSource:
         except pa.ArrowInvalid:
             with pa.OSFile(str(path)) as file:
                 table = pa.ipc.open_stream(file).read_all()
-        table.validate(full=True)  # a damaged file may point outside of itself
+        table.validate(full=True)
     return from_table(str(path), table)
 
 
