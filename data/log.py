@@ -234,6 +234,15 @@ class ClickLog:
         with write_whole(path) as temporary:
             pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
+    @staticmethod
+    def is_saved(path: str | os.PathLike[str]) -> bool:
+        """Return whether a file is a log written by ``save``, and not another table."""
+        try:
+            metadata = pq.read_schema(path).metadata
+        except (pa.ArrowException, OSError, ValueError):
+            return False
+        return METADATA_KEY in (metadata or {})
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClickLog:
         """Read a log written by ``save``; anything else is an error that names the file."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -223,6 +224,13 @@ class World:
         save_arrays(path, "world", header, arrays)
 
     @staticmethod
+    def is_saved(path: str | os.PathLike[str]) -> bool:
+        """Return whether a file looks like one written by ``save``, and not like a text."""
+        with Path(path).open("rb") as file:
+            start = file.read(9)
+        return start[8:] == b"{"  # safetensors: eight bytes of length, then a header in JSON
+
+    @staticmethod
     def load(path: str | os.PathLike[str]) -> World:
         """Read a world written by ``save``; anything else is an error that names the file."""
         header, arrays = load_arrays(path, "world")
@@ -242,6 +250,7 @@ class World:
             )
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: does not make a world: {error}") from error
+        world._set("query_probs", arrays["query_probs"])  # to the last bit, not scaled once more
         return world.with_fingerprint(header["fingerprint"])
 
     def check_fingerprint(self, fingerprint: str | None, what: str) -> None:

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         result: int = _module(given[0]).main(given[1:])
+        sys.stdout.flush()
     except BrokenPipeError:  # the program that read our output has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,23 @@ class WorldOptions:
 
     def world_setting(self) -> studies.WorldSetting:
         """Return the world's setting; an error if there is no such file."""
+        refuse_sizes(self.world, self)
         return studies.WorldSetting.from_file(
             self.world or "", self.queries or 0, self.docs, self.world_seed
         )
+
+
+def refuse_sizes(path: str | None, options: Any) -> None:
+    """Raise where options that draw from a world are given beside one that is taken whole."""
+    if not path or not Path(path).is_file() or not data.World.is_saved(path):
+        return
+    for field in dataclasses.fields(options):
+        drawn = field.name in ("queries", "docs", "world_seed")
+        if drawn and getattr(options, field.name) != field.default:
+            raise ValueError(
+                f"--{field.name.replace('_', '-')} is for LETOR files and the embedded world, but "
+                f"{path} is a saved world, which is taken whole"
+            )
 
 
 def environment(

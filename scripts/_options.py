@@ -15,14 +15,17 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clickgym import agents, clickmodels, policies
+from clickgym.data.readers.tables.formats import FORMATS
 
 Settings = TypeVar("Settings")
 
+_BARE = "bare "  # begins the names of arguments that were given without their flag
 ALL = 0  # in settings, "--docs all" and "--queries all"; see ``word``
 _COUNT: dict[str, Any] = {"least": 1, "metavar": "N"}
 _SEED: dict[str, Any] = {"least": 0, "metavar": "N"}
 _NAME: dict[str, Any] = {"metavar": "NAME"}
 _WORLD: dict[str, Any] = {"group": "the world"}
+_LOG: dict[str, Any] = {"group": "the log"}
 _RUN: dict[str, Any] = {"group": "the run"}
 
 # What an option of this name means in every command: its help, the heading that it stands under,
@@ -43,9 +46,24 @@ SHARED: dict[str, dict[str, Any]] = {
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
     "seed": _SEED | {"help": "seed of everything else that is drawn"},
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
+    "policy": {"help": "saved policy", "metavar": "FILE"},
+    "log": _LOG | {
+        "help": "log of one's own: a table of clicks (CSV, TSV, JSON lines, Parquet, Arrow), or "
+        "a log that clickgym saved, with its --world",
+        "metavar": "FILE",
+    },
+    "column": _LOG | {
+        "help": "what a column of the table means, such as query=term document=url",
+        "metavar": "ROLE=NAME", "absent": "guessed by their names",
+    },
+    "format": _LOG | {
+        "help": "format of a kind of its own", "metavar": "NAME",
+        "known": partial(tuple, FORMATS), "absent": "a table with named columns",
+    },
+    "strict": _LOG | {"help": "refuse a table in which anything is odd"},
     "world": _WORLD | {
-        "help": "LETOR file", "metavar": "FILE", "absent": "the embedded synthetic world",
-        "was": ("path",),
+        "help": "saved world, or LETOR file", "metavar": "FILE",
+        "absent": "the embedded synthetic world", "was": ("path",),
     },
     "queries": _WORLD | _COUNT | {
         "help": "number of queries, or all", "absent": "all of the file, 1,000 without one",
@@ -83,8 +101,9 @@ def option(default: Any, text: str | None = None, **more: Any) -> Any:
     text
         The line of help. None: the one in ``SHARED``.
     more
-        As in ``SHARED``; ``absent``; ``positional=True`` for an argument without a flag; and what
-        ``argparse`` takes, such as ``choices`` and ``metavar``.
+        As in ``SHARED``; ``absent``; ``positional=True`` for an argument without a flag, and
+        ``either=True`` for one that may be given with its flag or without; and what ``argparse``
+        takes, such as ``choices`` and ``metavar``.
     """
     metadata = more if text is None else {"help": text, **more}
     if isinstance(default, list):
@@ -100,7 +119,9 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
     description, _, example = (settings.__doc__ or "").partition("Example:")
     fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
     declared = _declarations(settings)
-    words = [f"[{name}]" for name in fields if declared[name].get("positional")]
+    words = [
+        f"[{name}]" for name in fields if {"positional", "either"} & declared[name].keys()
+    ]
     parser = argparse.ArgumentParser(
         prog=f"clickgym {command}",
         description=" ".join(description.split()),
@@ -118,6 +139,9 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
         if heading not in groups:
             groups[heading] = parser.add_argument_group(heading)
         flag = name if more.pop("positional", False) else _flag(name)
+        if more.pop("either", False):
+            more["help"] += f"; {flag} may be left out"
+            parser.add_argument(_BARE + name, nargs="?", help=argparse.SUPPRESS)
         groups[heading].add_argument(flag, **_argument(fields[name], hints[name], flag, more))
     parser.add_argument_group("help").add_argument(
         "-h", "--help", action="help", help="show this page and exit"
@@ -129,6 +153,11 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
         if old.startswith("--") and old[2:].replace("-", "_") in former:
             parser.error(f"{old} is now {_flag(former[old[2:].replace('-', '_')])}")
     values = vars(parser.parse_args(given))
+    for bare in [name for name in values if name.startswith(_BARE)]:
+        name, value = bare.removeprefix(_BARE), values.pop(bare)
+        if value is not None and values[name] is not None:
+            parser.error(f"{_flag(name)} is given twice: {value} and {values[name]}")
+        values[name] = value if values[name] is None else values[name]
     for name, value in values.items():
         _check(name, value, declared[name])
     return settings(**values)

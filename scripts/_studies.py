@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from clickgym import studies
+from clickgym.scripts._inputs import refuse_sizes
 from clickgym.scripts._options import option, parse
 
 PRESET = "the preset's"
@@ -169,6 +170,7 @@ def _choose_world(made: Any, known: Any, options: Any) -> Any:
     if "world" not in fields:
         return made
     given = {name: getattr(options, name, None) for name in ("world", "queries", "docs")}
+    refuse_sizes(given["world"], options)
     whole_file = given["world"] and fields["world"].metadata.get("whole_file", False)
     every = 0 if whole_file else known.world.n_queries
     world = studies.WorldSetting.from_file(

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from clickgym import clickmodels, data, evaluation, studies
-from clickgym.common.runtime import import_extra
-from clickgym.common.storage import write_text, write_whole
-from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
+from clickgym import clickmodels, data, studies
+from clickgym.scripts._inputs import real_logs, saved_log
+from clickgym.scripts._logs import LogOptions, read_own_log, say
 from clickgym.scripts._options import option, parse
-from clickgym.studies.runner import require_writable
-from clickgym.studies.worlds import world_of
-
-PICTURE = "perplexity.png"
+from clickgym.studies.own_log.kept_logs import LOG
+from clickgym.studies.runner import SETTINGS, require_writable
+from clickgym.studies.study import describe_settings
 
 
 @dataclass(frozen=True)
-class Fit(WorldOptions):
+class Fit(LogOptions):
     """Fit models to a log and judge them on another part of it, or on another log.
 
+    Models are saved as soon as they are fitted; the same command goes on from what is finished.
+
     Example:
+      clickgym fit clicks.csv --column query=term document=url --model PBM UBM DBN NCM
       clickgym collect --docs 10 --out log.parquet
       clickgym fit --log log.parquet --docs 10 --model PBM UBM DBN --out fitted
     """
 
-    log: str | None = option(None, "log saved by clickgym collect", metavar="FILE")
+    log: str | None = option(None, either=True)
     pyclick: str | None = option(None, "real log in PyClick's format", metavar="FILE")
     sessions: list[str] | None = option(
         None, "real log in the session format: one file, or one each to fit, validate and judge",
@@ -46,6 +45,10 @@ class Fit(WorldOptions):
         [0.8, 0.1, 0.1], "shares of the log to fit to, validate on (may be left out) and judge on",
         metavar="SHARE",
     )  # fmt: skip
+    split_by: str | None = option(
+        None, "column whose values stay together: time (the latest pages judge), user, session",
+        metavar="NAME", absent="pages are drawn one by one",
+    )  # fmt: skip
     model: list[str] = option(
         ["PBM", "UBM", "DBN"], "click model, or all for every one", also=("all",)
     )
@@ -53,14 +56,25 @@ class Fit(WorldOptions):
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
     queries: int | None = option(None)
-    jobs: int = option(1)
+    jobs: int = option(2)
+    scheduler: str | None = option(None)
+    retry_failed: bool = option(False)
     out: str = option("fitted", "folder for models, tables and pictures")
     overwrite: bool = option(
         False, "write into a folder that holds another run's results", group="the run"
     )
 
 
-def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
+class Parts(NamedTuple):
+    """A world, its whole log where it is one, and the parts to fit to and to judge on."""
+
+    world: data.World
+    whole: data.ClickLog | None
+    parts: dict[str, data.ClickLog]
+    report: data.LogReport | None = None
+
+
+def read_parts(settings: Fit) -> Parts:
     """Return the world and the logs to fit to, to validate on and to judge on."""
     sessions = settings.sessions or []
     if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
@@ -68,84 +82,83 @@ def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None
     if not math.isclose(sum(settings.split), 1) or min(settings.split) < 0:
         shares = " ".join(map(str, settings.split))
         raise ValueError(f"--split must be shares that sum to 1, not {shares}")
+    if len(settings.split) not in (2, 3):
+        raise ValueError("--split takes two or three shares")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
+    report = None
     if settings.log:
-        world = world_of(settings.world_setting())
-        found = [saved_log(settings.log, world)]
+        world, log, report = read_own_log(settings)
+        found = [log]
     else:
         world, found = real_logs(settings.pyclick, sessions, settings.labels)
+    whole = found[0] if len(found) == 1 else None
     if settings.test:
         found.append(saved_log(settings.test, world))
     if settings.clicked_only:
         found = [log[log.clicks.any(axis=1)] for log in found]
-    parts = tuple(found) if len(found) > 1 else found[0].split(settings.split, settings.seed)
-    if len(parts) == 2:
-        return world, parts[0], None, parts[1]
-    if len(parts) == 3:
-        return world, parts[0], parts[1] if len(parts[1]) else None, parts[2]
-    raise ValueError("--split takes two or three shares")
+    parts = found if len(found) > 1 else _split(found[0], settings)
+    names = ("train", "test") if len(parts) == 2 else ("train", "validation", "test")
+    named = dict(zip(names, parts, strict=True))
+    if not len(named.get("validation", ())):
+        named.pop("validation", None)
+    for name in ("train", "test"):
+        if not len(named[name]):
+            raise ValueError(f"--split leaves no page to {name}: the log has {len(found[0])}")
+    return Parts(world, whole, named, report)
 
 
-def draw(judged: studies.Judged, test: data.ClickLog, path: Path) -> None:
-    """Draw the perplexity of every model by rank."""
-    import_extra("matplotlib", "plots", "the picture needs").use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure(figsize=(8, 4.5), layout="constrained")
-    axis = figure.subplots()
-    colours = plt.get_cmap("tab10")
-    shown = 0
-    for name, model in judged.models.items():
-        if "generative" in model.capabilities:  # ARM-NC's perplexity must not be compared
-            perplexity = evaluation.perplexity(model, test)
-            ranks = np.arange(1, len(perplexity.per_rank) + 1)
-            style = "-" if shown < 10 else "--"
-            label = f"{name} ({perplexity.mean:.4f})"
-            axis.plot(ranks, perplexity.per_rank, style, marker="o", markersize=3,
-                      color=colours(shown % 10), label=label)  # fmt: skip
-            shown += 1
-    axis.set_xlabel("rank")
-    axis.set_ylabel("conditional perplexity (lower is better)")
-    axis.grid(alpha=0.25)
-    if shown:
-        axis.legend(fontsize=8, frameon=False)
-    with write_whole(path) as temporary:
-        figure.savefig(temporary, dpi=130, format="png")
-    plt.close(figure)
+def _split(log: data.ClickLog, settings: Fit) -> list[data.ClickLog]:
+    if settings.split_by is None:
+        return list(log.split(settings.split, settings.seed))
+    if settings.split_by not in log.extra:
+        has = ", ".join(log.extra) or "none"
+        raise ValueError(f"--split-by {settings.split_by}: the log's columns of that kind: {has}")
+    return list(log.split_by(settings.split_by, settings.split, settings.seed))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, judge, print and save."""
-    from rich.console import Console
-
     settings = parse(Fit, "fit", arguments)
     out = Path(settings.out)
-    if (out / "settings.json").exists() and not settings.overwrite:
-        raise ValueError(f"{out} holds another run; give another --out, or --overwrite")
     require_writable(out)
     names = clickmodels.names() if "all" in settings.model else tuple(settings.model)
-    world, train, validation, test = logs(settings)
-    judged = studies.judge_log(
-        train, test, world, names, settings.seeds, validation, settings.parameters, settings.jobs
+    found = read_parts(settings)
+    study = studies.FitLog(
+        settings.log or settings.pyclick or " ".join(settings.sessions or []),
+        studies.LogSetting.from_logs(found.world, found.parts),
+        tuple(dict.fromkeys(names)), settings.seeds, settings.parameters,
+    )  # fmt: skip
+    _refuse_another_run(out, study, settings.overwrite)
+    if found.report is not None:
+        say(found.report)
+    if found.whole is not None:
+        found.whole.save(out / LOG)
+    return studies.run_study(
+        study, out, settings.jobs, settings.retry_failed, settings.scheduler or ""
     )
-    console = Console(width=None if Console().is_terminal else 200)
-    tables = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
-    for label, table in tables.items():
-        if table is not None and table.models:
-            console.print(table)
-            table.save(out / f"{label}.parquet")
-            write_text(out / f"{label}.md", table.to_markdown() + "\n")
-    for name, model in judged.models.items():
-        model.save(out / f"{name}.safetensors")
-    draw(judged, test, out / PICTURE)
-    page = studies.write_log_report(
-        judged, out, dataclasses.asdict(settings), {PICTURE: "Perplexity by rank"}
-    )
-    write_text(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
-    print(f"models, tables and picture: {out}")
-    print(f"open {page}")
-    return 0
+
+
+def _refuse_another_run(out: Path, study: studies.FitLog, overwrite: bool) -> None:
+    """Raise where a folder holds the results of other options, unless they may be replaced."""
+    path = out / SETTINGS
+    if not path.is_file():
+        return
+    if overwrite:
+        path.unlink()
+        return
+    now, before = describe_settings(study), _read(path)
+    now.pop("log")  # it may lie elsewhere than before
+    if any(before.get(name) != value for name, value in now.items()):
+        raise ValueError(f"{out} holds another run; give another --out, or --overwrite")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 if __name__ == "__main__":

@@ -23,12 +23,16 @@ SETTINGS = "settings.json"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The rows of a study, and how many cells were computed now, were kept, and failed."""
+    """The rows of a study, and how many cells were computed now, were kept, and failed.
+
+    ``failures`` says what failed and why, of stages that label their cells.
+    """
 
     rows: list[Row]
     computed: int
     kept: int
     failed: int
+    failures: tuple[str, ...] = ()
 
 
 def compute_study(
@@ -54,6 +58,7 @@ def compute_study(
         raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
     results: Results = {}
     computed = total = failed = 0
+    failures: list[str] = []
     for stage in study.stages(Path(folder), results):
         grid = Grid(
             stage.function, stage.cells, Path(folder) / stage.folder, stage.version, stage.result
@@ -68,7 +73,19 @@ def compute_study(
         ]
         if stage.required:
             failed += _tell_failures(stage, records, Path(folder))
-    return Outcome(study.rows(results), computed, total - computed, failed)
+            failures += _name_failures(stage, records)
+    return Outcome(study.rows(results), computed, total - computed, failed, tuple(failures))
+
+
+def _name_failures(stage: Stage, records: list[dict[str, Any] | None]) -> list[str]:
+    """Return what failed and why, each once, if the stage has labels for its cells."""
+    if stage.label is None:
+        return []
+    return list(dict.fromkeys(
+        f"{stage.label(cell)}: {record['error']}"
+        for cell, record in zip(stage.cells, records, strict=True)
+        if record is not None and "error" in record
+    ))  # fmt: skip
 
 
 def _tell_failures(stage: Stage, records: list[dict[str, Any] | None], folder: Path) -> int:
@@ -116,6 +133,8 @@ def run_study(
         f"{outcome.computed} cells computed, {outcome.kept} kept{failed}; {len(outcome.rows)} "
         f"rows, tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
     )
+    for failure in outcome.failures:
+        print(f"failed: {failure}", file=sys.stderr)
     return 1 if outcome.failed else 0
 
 

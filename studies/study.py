@@ -66,6 +66,7 @@ class Stage:
     folder : where the results are kept, inside the study's folder.
     required : whether the rows need these cells. The others only prepare something that later
         cells would otherwise make themselves, so their failures show there.
+    label : what to call a cell that failed; None where only their number is told.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Stage:
     result: Any
     folder: str = "cells"
     required: bool = True
+    label: Callable[[Any], str] | None = None
 
 
 @dataclass

@@ -24,10 +24,10 @@ SPLIT = (0.8, 0.1, 0.1)
 class WorldSetting:
     """Which world a study takes.
 
-    ``path`` of a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all of a file),
-    ``n_docs`` candidates per query (0: full lists), ``seed`` of what is drawn. ``contents`` is what
-    the file holds, whatever its name: ``from_file`` finds it. ``made`` is a world itself:
-    see ``from_world``.
+    ``path`` of a saved world or a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all
+    of a file), ``n_docs`` candidates per query (0: full lists), ``seed`` of what is drawn; a saved
+    world is taken whole. ``contents`` is what the file holds, whatever its name: ``from_file``
+    finds it. ``made`` is a world itself: see ``from_world``.
     """
 
     path: str = field(default="", metadata={"key": False})
@@ -55,6 +55,8 @@ class WorldSetting:
                 raise FileNotFoundError(f"{path}: no such file")
             with Path(path).open("rb") as file:
                 contents = hashlib.file_digest(file, "sha256").hexdigest()[:24]
+            if data.World.is_saved(path):
+                return cls(path, 0, 0, 0, contents)
         return cls(path, n_queries, n_docs, seed, contents)
 
 
@@ -64,6 +66,8 @@ def world_of(setting: WorldSetting) -> data.World:
     if setting.made is not None:
         return setting.made
     docs, queries = setting.n_docs or None, setting.n_queries or None
+    if setting.path and data.World.is_saved(setting.path):
+        return data.World.load(setting.path)
     if setting.path:
         return data.load_letor(
             setting.path, n_docs=docs, max_queries=queries, seed=setting.seed
@@ -133,6 +137,11 @@ def check_page(setting: WorldSetting, slots: int, impressions: int) -> None:
     """
     checks.positive_integer(slots, "slots")
     checks.positive_integer(impressions, "impressions", 10)
+    require_graded(setting)
+
+
+def require_graded(setting: WorldSetting) -> None:
+    """Raise where a world has no grades, by which true users click; the world is loaded for it."""
     world_of(setting).require_grades("world: a study with a true user needs")
 
 

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ... import evaluation
-from ...clickmodels import ClickModel
+from ...clickmodels import ClickModel, NotExact
 from ...clickmodels.fitting import is_random, takes_parameters
 from ...common import checks
-from ...common.storage import write_text
 from ...data import ClickLog, World
-from ...evaluation import Metric, ResultTable
-from ...evaluation.reporting.page import (
-    figure_section,
-    report_page,
-    settings_section,
-    tables_section,
-)
+from ...evaluation import Interval, Metric, ResultTable
 from ..constants import GRADED_DEPTHS, NAIVE, PERPLEXITY_RANKS, REFERENCE
 from ..engine.artefacts import fit_parts
 from ..engine.workers import run
+from ..study import Report
+
+Metrics = dict[str, list[dict[str, float]]]  # by model, for each seed
 
 
 def click_models(names: Iterable[str]) -> tuple[str, ...]:
@@ -66,7 +61,8 @@ def judge(
                 result[f"AUROC@{rank}"] = float(area.per_rank[rank - 1])
     if "generative" in model.capabilities:
         result["LL"] = evaluation.log_likelihood(model, test)
-        result["uPPL"] = evaluation.perplexity(model, test, conditional=False).mean
+        with suppress(NotExact):  # such as NCM on pages of 20 slots
+            result["uPPL"] = evaluation.perplexity(model, test, conditional=False).mean
     result = {name: value for name, value in result.items() if not np.isnan(value)}
     return result | judge_grades(model, world, seed, threshold)
 
@@ -100,10 +96,10 @@ def judge_log(
     cells = [
         (name, seed, train, test, world, validation, parameters, threshold)
         for name in models
-        for seed in range(seeds if _is_random(name, parameters) else 1)
+        for seed in range(seeds if fit_is_random(name, parameters) else 1)
     ]
     rows = run(_cell, cells, jobs, "fitting and judging")
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in models}
+    found: Metrics = {name: [] for name in models}
     first: dict[str, ClickModel] = {}
     for cell, (model, metrics) in zip(cells, rows, strict=True):
         found[cell[0]].append(metrics)
@@ -112,10 +108,16 @@ def judge_log(
         for seed in range(len(found[name]), seeds):
             again = judge_grades(first[name], world, seed, threshold)
             found[name].append(again)
-    return Judged(_clicks(found), _pages(first, test), _grades(found), first)
+    pages = {
+        name: evaluation.perplexity_interval(model, test)
+        for name, model in first.items()
+        if "conditional" in model.capabilities
+    }
+    return Judged(click_table(found), page_table(pages), grade_table(found), first)
 
 
-def _is_random(name: str, parameters: str) -> bool:
+def fit_is_random(name: str, parameters: str) -> bool:
+    """Return whether another seed gives another fit."""
     return is_random(name, parameters if takes_parameters(name) else "table")
 
 
@@ -147,7 +149,8 @@ def _cell(
     return model, judge(model, test, world, seed, threshold)
 
 
-def _clicks(found: dict[str, list[dict[str, float]]]) -> ResultTable:
+def click_table(found: Metrics) -> ResultTable:
+    """Return the table of what predicts clicks, of metrics by model and seed."""
     names = [*_at_ranks("PPL"), "uPPL", "LL", *_at_ranks("AUROC")]
     metrics = [
         Metric(name, name.startswith(("PPL", "uPPL")), brackets=(REFERENCE,))
@@ -188,16 +191,17 @@ def paper_tables(judged: Judged) -> list[ResultTable]:
     return [*tables, judged.pages] if judged.pages.models else tables
 
 
-def _pages(models: dict[str, ClickModel], test: ClickLog) -> ResultTable:
+def page_table(intervals: Mapping[str, Interval]) -> ResultTable:
+    """Return the table of perplexities with their intervals over test pages, by model."""
     metric = Metric("PPL", True, brackets=(REFERENCE,))
     table = ResultTable([metric], "Perplexity over test pages, first seed")
-    for name, model in models.items():
-        if "conditional" in model.capabilities:
-            table.add(name, {"PPL": evaluation.perplexity_interval(model, test)})
+    for name, found in intervals.items():
+        table.add(name, {"PPL": found})
     return table
 
 
-def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
+def grade_table(found: Metrics) -> ResultTable | None:
+    """Return the table of agreement with grades; None where there are none."""
     names = [*_at_depths("nDCG"), *_at_depths("Recall")]
     reference = REFERENCE if REFERENCE in found else None
     metrics = [
@@ -209,7 +213,7 @@ def _grades(found: dict[str, list[dict[str, float]]]) -> ResultTable | None:
 
 
 def _table(
-    found: dict[str, list[dict[str, float]]], metrics: Sequence[Metric], title: str
+    found: Metrics, metrics: Sequence[Metric], title: str
 ) -> ResultTable:
     table = ResultTable(metrics, title)
     for name, rows in found.items():
@@ -225,26 +229,16 @@ TITLE = "Click models on a log"
 NO_GRADES = "The log has no grades, so there is no nDCG and no recall."
 
 
-def write_log_report(
-    judged: Judged, folder: str | Path, settings: Mapping[str, Any], pictures: Mapping[str, str]
-) -> Path:
-    """Write ``report.html``; return its path.
-
-    Parameters
-    ----------
-    settings : dict
-        What the page says about how the tables were made.
-    pictures : dict of str
-        Files in ``folder`` that the page shows, with their captions.
-    """
-    folder = Path(folder)
-    sections = {"Tables": tables_section(paper_tables(judged))}
-    for name, caption in pictures.items():
-        sections[caption] = figure_section((folder / name).read_bytes(), caption)
-    sections["Settings"] = settings_section(settings)
-    summary = f"Models {', '.join(judged.models)}. Headings of tables sort them."
+def log_report(judged: Judged) -> Report:
+    """Return the report on models of a log; its page has the tables in the paper's layout."""
+    summary = f"Models {', '.join(judged.clicks.models)}. Headings of tables sort them."
     if judged.grades is None:
         summary += f" {NO_GRADES}"
-    page = folder / "report.html"
-    write_text(page, report_page(TITLE, summary, sections))
-    return page
+    every = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
+    kept = {name: table for name, table in every.items() if table is not None and table.models}
+    return Report(
+        TITLE, summary, {"Tables": paper_tables(judged)},
+        texts={f"{name}.md": f"{table.to_markdown()}\n" for name, table in kept.items()},
+        tables_kept={f"{name}.parquet": table for name, table in kept.items()},
+        printed=list(kept.values()),
+    )  # fmt: skip

@@ -108,10 +108,11 @@ def test_a_wrong_option_ends_with_a_message_and_no_file(tmp_path, capsys, option
 # Fit
 
 FITTED = ["dCTR", "PBM", "TopPop"]
+ALONE = ["--jobs", "1"]
 
 
 def fit(log_file, out, *options):
-    return main(["fit", "--log", str(log_file), *WORLD, "--out", str(out), *options])
+    return main(["fit", "--log", str(log_file), *WORLD, "--out", str(out), *ALONE, *options])
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +188,7 @@ def test_models_that_only_rank_are_fitted_alone(log_file, tmp_path):
 def test_a_real_log_is_fitted_from_its_file(tmp_path):
     pages = "\n".join(f"q{i % 3}\ta,b,c : {'abc'[i % 2]}" for i in range(60))
     (tmp_path / "real.txt").write_text(pages)
-    arguments = ["fit", "--pyclick", str(tmp_path / "real.txt"), "--out", str(tmp_path)]
+    arguments = ["fit", "--pyclick", str(tmp_path / "real.txt"), "--out", str(tmp_path), *ALONE]
     main([*arguments, "--model", "rCTR"])
     assert clickmodels.ClickModel.load(tmp_path / "rCTR.safetensors").click_rate[2] == 0
 
@@ -203,7 +204,7 @@ def session_files(folder):
 @loop_over(("option", "rate"), [([], 1 / 8), (["--clicked-only"], 1 / 2)])
 def test_sessions_are_fitted_to_their_first_file(tmp_path, option, rate):
     files = ["--sessions", *session_files(tmp_path)]
-    out = ["--out", str(tmp_path / "out"), "--overwrite"]
+    out = ["--out", str(tmp_path / "out"), "--overwrite", *ALONE]
     main(["fit", *files, *out, "--model", "CTR", *option])
     assert clickmodels.ClickModel.load(tmp_path / "out" / "CTR.safetensors").click_rate == rate
 

@@ -1,0 +1,96 @@
+"""A log of one's own as options: the same in every command that takes one."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from clickgym import data
+from clickgym.data.readers.tables.columns import NAMES
+from clickgym.scripts._inputs import WorldOptions, saved_log
+from clickgym.scripts._options import option
+from clickgym.studies.worlds import world_of
+
+
+@dataclass(frozen=True)
+class LogOptions(WorldOptions):
+    """The options that name a log of one's own, and the world of a saved one."""
+
+    log: str | None = option(None)
+    column: list[str] | None = option(None)
+    format: str | None = option(None)
+    strict: bool = option(False)
+
+
+class OwnLog(NamedTuple):
+    """A world and its log, and what the reader says of the table that they come from."""
+
+    world: data.World
+    log: data.ClickLog
+    report: data.LogReport | None = None
+
+
+def read_own_log(options: LogOptions) -> OwnLog:
+    """Return the log that options name: a table, or one that clickgym saved, with its world."""
+    assert options.log is not None
+    path = Path(options.log)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if data.ClickLog.is_saved(path):
+        for name in ("column", "format", "strict"):
+            if getattr(options, name):
+                raise ValueError(f"--{name} is for tables, but {path} was saved by clickgym")
+        world = world_of(options.world_setting())
+        return OwnLog(world, saved_log(str(path), world))
+    found = read_table(path, options.column or [], options.format, options.strict)
+    if options.world:
+        world = world_of(options.world_setting())
+        found.log.check_world(world)
+        return found._replace(world=world)
+    return found
+
+
+def read_table(
+    path: Path, columns: Sequence[str], format: str | None = None, strict: bool = False
+) -> OwnLog:
+    """Return the world and the log of a table; errors name the options that help."""
+    roles = column_roles(columns)
+    try:
+        with warnings.catch_warnings():  # the report says what is odd
+            warnings.simplefilter("ignore", UserWarning)
+            read = data.read_log(path, **roles, format=format, strict=strict)  # type: ignore[arg-type]
+    except data.BadLog as error:
+        text = re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))
+        raise ValueError(text.replace("strict=True", "--strict")) from error
+    world, log = read
+    return OwnLog(world, log, read.report)
+
+
+def column_roles(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns by role that ``--column query=term document=url`` gives."""
+    roles: dict[str, str] = {}
+    for text in columns:
+        role, equals, name = text.partition("=")
+        if not equals or role not in NAMES:
+            raise ValueError(
+                f"--column takes what a column means and its name, such as query=term, not "
+                f"{text!r}; it may mean {', '.join(NAMES)}"
+            )
+        if role in roles:
+            raise ValueError(f"--column gives the {role} twice: {roles[role]!r} and {name!r}")
+        roles[role] = name
+    return roles
+
+
+def say(text: object) -> None:
+    """Print what others may read while work goes on; nobody need listen (``| head -1``)."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,164 @@
+"""``clickgym fit``: click models fitted to a log and judged on another part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import clickmodels
+from ...clickmodels.registry import registered_class
+from ...common import checks
+from ...evaluation import Interval
+from ...evaluation.reporting.figures import new_figure
+from ...evaluation.statistics import between
+from ..engine.rows import Row
+from ..registry import register
+from ..robustness.judging import (
+    Judged,
+    click_table,
+    fit_is_random,
+    grade_table,
+    log_report,
+    page_table,
+)
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import check_names, longest_first
+from .kept_logs import LogSetting
+from .log_fits import RESULT, VERSION, LogFitCell, log_fit_cell, publish_model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURE = "perplexity.png"
+
+
+@register("fit")
+@dataclass(frozen=True)
+class FitLog(Study):
+    """Fit click models to a log and judge them on another part of it.
+
+    The folder gets the world, the log's parts, every model as soon as it is fitted, the tables,
+    and a picture of perplexity by rank. A row is a model and a seed.
+    """
+
+    log: str = setting("", "where the log came from", look=True)
+    logs: LogSetting = setting(LogSetting, flag="")
+    model: tuple[str, ...] = setting(("PBM", "UBM", "DBN"))
+    seeds: int = setting(1)
+    parameters: str = setting("table", choices=("table", "embedding"))
+
+    def check(self) -> None:
+        """Raise where the study could not run."""
+        check_names(
+            model=(self.model, clickmodels.names()),
+            parameters=([self.parameters], ("table", "embedding")),
+        )
+        checks.positive_integer(self.seeds, "seeds")
+        if self.logs.made is None:
+            raise ValueError("logs must be made by LogSetting.from_logs")
+        parts = self.logs.made[1]
+        for name in ("train", "test"):
+            if name not in parts or not len(parts[name]):
+                raise ValueError(f"logs has no pages in the part to {_PURPOSE[name]}")
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the one stage: a cell for every model, and for every seed of a random fit."""
+        kept = self.logs.keep(folder)
+        validation = "validation" if "validation" in kept.names else ""
+        every = tuple(range(self.seeds))
+        cells = [
+            LogFitCell(
+                name, ties[0], kept, self.parameters, validation=validation, ties=ties
+            )
+            for name in longest_first(self.model)
+            for ties in (
+                [(seed,) for seed in every] if fit_is_random(name, self.parameters) else [every]
+            )
+        ]
+        stage = "fitting and judging"
+        yield Stage(
+            stage, log_fit_cell, cells, VERSION, RESULT, label=lambda cell: str(cell.model)
+        )
+        for cell, _ in results[stage]:
+            publish_model(cell)
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return a row per model and seed, models in the order of the settings."""
+        (pairs,) = results.values()
+        found = [
+            {"model": cell.model, "seed": seed, **metrics, "result": result}
+            for cell, result in pairs
+            for seed, metrics in zip(cell.ties, result["metrics"], strict=True)
+        ]
+        names = dict.fromkeys(name for row in found for name in row if name != "result")
+        rows = [{name: row.get(name) for name in names} | _by_page(row) for row in found]
+        return sorted(rows, key=lambda row: (self.model.index(row["model"]), row["seed"]))
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return the tables of clicks, of pages and of grades, and perplexity by rank."""
+        fitted = tuple(dict.fromkeys(row["model"] for row in rows))
+        found = {
+            name: [_numbers(row) for row in rows if row["model"] == name] for name in fitted
+        }
+        first = {row["model"]: row for row in reversed(rows)}
+        pages = {
+            name: _interval(first[name]) for name in fitted if first[name]["PPL_mean"] is not None
+        }
+        judged = Judged(click_table(found), page_table(pages), grade_table(found), {})
+        report = log_report(judged)
+        report.figures[PICTURE] = "Perplexity by rank", draw_perplexity(first)
+        return report
+
+
+_PURPOSE = {"train": "fit to", "test": "judge on"}
+_PAGES = ("PPL_mean", "PPL_low", "PPL_high", "test_pages", "PPL_by_rank")
+
+
+def _by_page(row: Row) -> Row:
+    """Return what the test pages say of a fit, which is None for models that only rank."""
+    interval = row["result"]["interval"]
+    numbers = [interval.get(name) for name in ("mean", "low", "high", "n")]
+    return dict(zip(_PAGES, [*numbers, row["result"]["per_rank"]], strict=True))
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    """Return the metrics of a row that there are."""
+    others = ("model", "seed", *_PAGES)
+    return {
+        name: value for name, value in row.items() if name not in others and value is not None
+    }
+
+
+def _interval(row: Row) -> Interval:
+    return between(row["PPL_mean"], row["PPL_low"], row["PPL_high"], row["test_pages"])
+
+
+def draw_perplexity(rows: dict[str, Row]) -> Figure:
+    """Draw the perplexity of every model by rank, of models that can be compared by it."""
+    figure = new_figure(8, 4.5)
+    axis = figure.subplots()
+    for shown, (name, row) in enumerate(_comparable(rows)):
+        ranks = np.arange(1, len(row["PPL_by_rank"]) + 1)
+        axis.plot(
+            ranks, row["PPL_by_rank"], "-" if shown < 10 else "--", marker="o", markersize=3,
+            color=f"C{shown % 10}", label=f"{name} ({row['PPL_mean']:.4f})",
+        )  # fmt: skip
+    axis.set_xlabel("rank")
+    axis.set_ylabel("conditional perplexity (lower is better)")
+    axis.grid(alpha=0.25)
+    if axis.lines:
+        axis.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _comparable(rows: dict[str, Row]) -> Sequence[tuple[str, Row]]:
+    """Return the rows of models that predict clicks without reading them: not ARM-NC's."""
+    return [
+        (name, row)
+        for name, row in rows.items()
+        if "generative" in registered_class(name).capabilities
+    ]

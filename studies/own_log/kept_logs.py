@@ -1,0 +1,81 @@
+"""A world and logs of one's own as files in a run's folder, read once per process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ...data import ClickLog, World
+from ..engine.keeping import clear_way, make_folder
+
+WORLD, LOG, PARTS = "world.safetensors", "log.parquet", "parts"
+Logs = dict[str, ClickLog]  # by what they are for: "train", "validation", "test", …
+
+
+@dataclass(frozen=True)
+class LogSetting:
+    """Which log of one's own a study takes: a world, and parts of its log by name.
+
+    ``contents`` is what they hold, whatever the file was called: ``from_logs`` finds it. ``made``
+    are the world and the parts themselves.
+    """
+
+    contents: str = ""
+    made: tuple[World, Logs] | None = field(
+        default=None, compare=False, repr=False, metadata={"key": False}
+    )
+
+    @classmethod
+    def from_logs(cls, world: World, logs: Mapping[str, ClickLog]) -> LogSetting:
+        """Return the setting of a world and of parts of its log."""
+        for log in logs.values():
+            log.check_world(world)
+        return cls(_describe(world, logs), (world, dict(logs)))
+
+    def keep(self, folder: Path) -> KeptLogs:
+        """Write world and parts into ``folder``, for the processes that compute cells."""
+        if self.made is None:
+            raise ValueError("log has no world and no parts: make it with LogSetting.from_logs")
+        world, logs = self.made
+        make_folder(folder / PARTS)
+        world.save(clear_way(folder / WORLD))
+        for name, log in logs.items():
+            log.save(clear_way(folder / PARTS / f"{name}.parquet"))
+        return KeptLogs(str(folder.absolute()), self.contents, tuple(logs))
+
+
+@dataclass(frozen=True)
+class KeptLogs:
+    """What ``LogSetting.keep`` wrote: ``names`` of the parts, and where they are."""
+
+    folder: str = field(metadata={"key": False})
+    contents: str
+    names: tuple[str, ...] = field(metadata={"key": False})
+
+
+@lru_cache(maxsize=2)
+def kept_logs(kept: KeptLogs) -> tuple[World, Logs]:
+    """Return the world and the parts of its log, by name."""
+    folder = Path(kept.folder)
+    world = World.load(folder / WORLD)
+    logs = {name: ClickLog.load(folder / PARTS / f"{name}.parquet") for name in kept.names}
+    if _describe(world, logs) != kept.contents:
+        raise ValueError(f"{folder}: another command has put another log there")
+    return world, logs
+
+
+def _describe(world: World, logs: Mapping[str, ClickLog]) -> str:
+    """Return a hash of all that a fit and its judging depend on."""
+    digest = hashlib.sha256(world.fingerprint.encode())
+    digest.update(world.query_probs.tobytes() + world.candidates.tobytes())
+    for name, log in logs.items():
+        digest.update(f"{name} {log.ranking.shape}".encode())
+        columns = (log.query, log.ranking.astype(np.int32), log.clicks, log.log_propensity)
+        for column in (*columns, log.weight):
+            digest.update(b"none" if column is None else column.reshape(-1).view(np.uint8))
+    return digest.hexdigest()[:24]

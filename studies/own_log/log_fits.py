@@ -1,0 +1,102 @@
+"""Click models fitted to a log of one's own, each saved as soon as it is ready."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ... import evaluation
+from ...clickmodels import ClickModel
+from ...common.storage import write_whole
+from ..engine.artefacts import fit_parts, load_model
+from ..engine.grid import Result, cell_key
+from ..engine.keeping import clear_way, keep_file
+from ..engine.shapes import Unbounded, Undefined
+from ..robustness.judging import judge, judge_grades
+from .kept_logs import KeptLogs, kept_logs
+
+VERSION = "1"
+MODELS = "models"
+
+
+@dataclass(frozen=True)
+class LogFitCell:
+    """A click model, fitted to a part of a log and judged on another part.
+
+    Parameters
+    ----------
+    logs : the world and the log's parts.
+    train, validation, test : names of parts; "" where there is none.
+    seed : of a fit that is random.
+    ties : seeds that break ties in metrics of grades; the first is that of the fit.
+    """
+
+    model: str
+    seed: int
+    logs: KeptLogs
+    parameters: str = "table"
+    train: str = "train"
+    validation: str = ""
+    test: str = "test"
+    ties: tuple[int, ...] = field(default=(0,))
+
+    @property
+    def path(self) -> Path:
+        """Where the fitted model is kept."""
+        return Path(self.logs.folder) / MODELS / f"{cell_key(self, VERSION)}.safetensors"
+
+
+def fitted_to_log(cell: LogFitCell) -> ClickModel:
+    """Return the model of a cell: from its file, or fitted now and saved."""
+    world, logs = kept_logs(cell.logs)
+
+    def fit() -> ClickModel:
+        validation = logs.get(cell.validation)
+        return fit_parts(
+            cell.model, logs[cell.train], validation, world, cell.seed, cell.parameters
+        )
+
+    return keep_file(cell.path, fit, ClickModel.save, partial(load_model, name=cell.model))
+
+
+def publish_model(cell: LogFitCell) -> None:
+    """Give the model of the first seed the name that people look for, ``PBM.safetensors``."""
+    path = Path(cell.logs.folder) / f"{cell.model}.safetensors"
+    if cell.seed or (path.is_file() and filecmp.cmp(cell.path, path, shallow=False)):
+        return
+    with write_whole(clear_way(path)) as temporary:
+        shutil.copyfile(cell.path, temporary)
+
+
+RESULT: dict[str, Any] = {
+    "metrics": [dict[str, Unbounded]],
+    "per_rank": [Undefined],
+    "interval": dict[str, Unbounded],
+}
+
+
+def log_fit_cell(cell: LogFitCell) -> Result:
+    """Fit, save and judge a model.
+
+    Return ``metrics`` (one dict for each of ``ties``; only the first has those of clicks), the
+    perplexity ``per_rank``, and its ``interval`` over resampled pages; both are empty for models
+    that only rank.
+    """
+    model = fitted_to_log(cell)
+    publish_model(cell)
+    world, logs = kept_logs(cell.logs)
+    test = logs[cell.test]
+    first = judge(model, test, world, cell.ties[0])
+    others = [judge_grades(model, world, seed) for seed in cell.ties[1:]]
+    result: Result = {"metrics": [first, *others], "per_rank": [], "interval": {}}
+    if "conditional" in model.capabilities:
+        found = evaluation.perplexity_interval(model, test)
+        result["per_rank"] = evaluation.perplexity(model, test).per_rank.tolist()
+        result["interval"] = {
+            "mean": found.mean, "low": found.low, "high": found.high, "n": found.n
+        }  # fmt: skip
+    return result
