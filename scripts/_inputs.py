@@ -12,6 +12,9 @@ from clickgym import clickmodels, data, envs, studies
 from clickgym.envs.registration import NAMESPACE
 from clickgym.scripts._options import former_names, option
 
+USER = "CoCM-mismatch"  # the true user of commands that need one, unless told otherwise
+SLOTS = 10  # documents per page, unless a log says otherwise
+
 
 @dataclass(frozen=True)
 class WorldOptions:
@@ -43,11 +46,25 @@ def refuse_sizes(path: str | None, options: Any) -> None:
             )
 
 
+def chosen_user(name: str | None, world: data.World, own_log: bool) -> str | None:
+    """Return the true user that an option names, by default ``USER`` where there can be one.
+
+    A log of one's own has its own users, and in a world without grades nobody knows what is true.
+    """
+    if name is not None:
+        world.require_grades(f"--user {name} needs")
+        return name
+    return USER if world.has_grades and not own_log else None
+
+
 def environment(
     world: data.World, model: clickmodels.ClickModel, slots: int
 ) -> envs.RankingVectorEnv:
-    """Return the environment of a click model or user."""
-    return envs.RankingVectorEnv(1, click_model=model, world=world, slots=slots)
+    """Return the environment of a click model or user; without features it shows ids."""
+    seen = "ids" if world.features is None else "features"
+    return envs.RankingVectorEnv(
+        1, click_model=model, world=world, slots=slots, observation=seen
+    )
 
 
 def real_logs(

@@ -34,12 +34,18 @@ class Collect(WorldOptions):
     queries: int | None = option(None)
     seed: int = option(0, "seed of rankings and clicks")
     out: str = option("log.parquet", "file to write", metavar="FILE")
+    save_world: str | None = option(
+        None, "file for the world too, which other commands take as --world", metavar="FILE",
+        absent="other commands take the world by the same options", group="the run",
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, save and summarise."""
     settings = parse(Collect, "collect", arguments)
     require_writable(Path(settings.out).parent)
+    if settings.save_world:
+        require_writable(Path(settings.save_world).parent)
     world = world_of(settings.world_setting())
     world.require_grades(f"--user {settings.user} needs")
     user = clickmodels.true_user(settings.user, world, slots=settings.slots)
@@ -50,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         policy = policies.logging_policy(*ranker, settings.temperature)
     log = envs.collect(world, user, policy, settings.impressions, settings.seed)
     log.save(settings.out)
+    if settings.save_world:
+        world.save(settings.save_world)
     rate = log.clicks.sum() / max((log.ranking >= 0).sum(), 1)
     print(f"{settings.out}: {len(log):,} pages of {world}")
     print(f"click-through rate {rate:.4f}, {(~log.clicks.any(axis=1)).mean():.1%} without a click")

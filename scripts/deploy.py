@@ -1,4 +1,4 @@
-"""Deploy a saved policy on a true user: its value and, given its click model, the curse report."""
+"""Deploy a saved policy: its value on a true user, the curse report, the rankings to show."""
 
 from __future__ import annotations
 
@@ -7,32 +7,56 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from clickgym import agents, clickmodels, evaluation, policies
+import numpy as np
+
+from clickgym import agents, clickmodels, data, evaluation, policies, studies
 from clickgym.common.runtime import import_extra
-from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
+from clickgym.scripts._inputs import (
+    SLOTS,
+    USER,
+    WorldOptions,
+    chosen_user,
+    environment,
+    saved_settings,
+)
+from clickgym.scripts._logs import LogOptions, read_own_log, say
 from clickgym.scripts._options import flags, option, parse
 from clickgym.studies.worlds import logging_of, user_of, world_of
 
+NO_USER = "there is no true user to deploy on: nobody knows how the log's own users would click"
+
 
 @dataclass(frozen=True)
-class Deploy(WorldOptions):
+class Deploy(LogOptions):
     """Print a policy's value on a true user and, with a click model, the curse report.
+
+    A world without grades has no true user: there it is the rankings that get deployed.
 
     Example:
       clickgym deploy --policy runs/train/policy.safetensors --user DBN
+      clickgym deploy --world fitted/world.safetensors --rankings rankings.csv
     """
 
     policy: str = option(
-        "runs/train/policy.safetensors", "saved policy, or Stable-Baselines3 zip", metavar="FILE"
+        "runs/train/policy.safetensors", "saved policy, or Stable-Baselines3 zip"
     )
-    user: str = option("CoCM-mismatch")
+    user: str | None = option(
+        None, absent=f"{USER}; none for a log of one's own or a world without grades"
+    )
+    rankings: str | None = option(
+        None, "file for what the policy shows, in the ids of the world: CSV, or .parquet",
+        metavar="FILE", absent="none is written",
+    )  # fmt: skip
     model: str | None = option(
         None, "saved click model that the policy was made inside", metavar="FILE",
         open=True, known=tuple,
         absent="the value on the user alone, no report",
     )  # fmt: skip
     logging: str = option("epsilon-oracle")
-    slots: int = option(10, "documents per page, for a Stable-Baselines3 zip")
+    slots: int | None = option(
+        None, "documents per page, for a Stable-Baselines3 zip",
+        absent=f"those of the log, else {SLOTS}",
+    )  # fmt: skip
     samples: int = option(
         20_000, "rankings to draw from a stochastic policy", least=1, metavar="N"
     )
@@ -49,35 +73,63 @@ class Deploy(WorldOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     settings = parse(Deploy, "deploy", arguments)
-    where = settings.world_setting()
     if settings.plot and not settings.model:
         raise ValueError("--plot draws the report, which needs --model")
-    world = world_of(where)
-    world.require_grades(f"--user {settings.user} needs")
-    true = user_of(settings.user, where)
-    policy = _policy(settings, world, true)
+    if settings.log:
+        world, log, _ = read_own_log(settings)
+        where, slots = studies.WorldSetting.from_world(world), log.slots
+    else:
+        where, slots = settings.world_setting(), SLOTS
+        world = world_of(where)
+    slots = settings.slots or slots
+    user = chosen_user(settings.user, world, bool(settings.log))
+    if user is None and not settings.model and not settings.rankings:
+        raise ValueError(
+            f"{NO_USER}: give --rankings for a file of what to show, or --model for what a click "
+            "model promises"
+        )
+    if user is None and settings.plot:
+        raise ValueError(f"--plot draws the report on a true user; {NO_USER}")
+    policy = _policy(settings, world, slots)
     try:
         policy.check_world(world)
     except ValueError as error:
         raise ValueError(f"{error}{_hint(settings)}") from error
-    if not settings.model:
-        value = evaluation.value(policy, true, world, settings.samples, settings.seed)
-        unsure = f", standard error {value.stderr:.4f}" if value.stderr else ""
-        print(f"{value.value:.4f} clicks a page on {settings.user} ({value.method}{unsure})")
-        return 0
-    model = clickmodels.ClickModel.load(settings.model)
-    logging = logging_of(settings.logging, where, policy.slots)
-    report = evaluation.curse(
-        policy, model, true, world, logging, settings.samples, settings.seed
-    )
-    print(report)
-    if settings.plot:
-        report.plot(settings.plot)
-        print(f"picture: {settings.plot}")
+    model = clickmodels.ClickModel.load(settings.model) if settings.model else None
+    if settings.rankings:
+        policy.deployed_rankings(world).save(settings.rankings)
+    if user is None:
+        say(f"{NO_USER}.")
+        if model is not None:
+            _tell_value(settings, policy, model, world, f"promised by {model.name}")
+    elif model is None:
+        true = user_of(user, where, max(SLOTS, policy.slots))
+        _tell_value(settings, policy, true, world, f"on {user}")
+    else:
+        report = evaluation.curse(
+            policy, model, user_of(user, where, max(SLOTS, policy.slots)), world,
+            logging_of(settings.logging, where, policy.slots), settings.samples, settings.seed,
+        )  # fmt: skip
+        if settings.plot:
+            report.plot(settings.plot)
+        say(report)
+        if settings.plot:
+            say(f"picture: {settings.plot}")
+    if settings.rankings:
+        say(f"rankings: {settings.rankings}")
     return 0
 
 
-def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> policies.Policy:
+def _tell_value(
+    settings: Deploy, policy: policies.Policy, user: clickmodels.ClickModel, world: data.World,
+    whose: str,
+) -> None:  # fmt: skip
+    value = evaluation.value(policy, user, world, settings.samples, settings.seed)
+    unsure = f", standard error {value.stderr:.4f}" if value.stderr else ""
+    say(f"{value.value:.4f} clicks a page {whose} ({value.method}{unsure})")
+
+
+def _policy(settings: Deploy, world: data.World, slots: int) -> policies.Policy:
     path = Path(settings.policy)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
@@ -89,7 +141,8 @@ def _policy(settings: Deploy, world: Any, user: clickmodels.ClickModel) -> polic
             "if you know where it comes from"
         )
     algorithm = _algorithm(settings.algorithm)
-    task = agents.Task.of(environment(world, user, settings.slots))
+    any_model = clickmodels.PBM(np.full(world.relevance.shape, 0.5), np.ones(slots))
+    task = agents.Task.of(environment(world, any_model, slots))
     try:
         return agents.deployed_policy(algorithm.load(path), task)
     except (AttributeError, TypeError, KeyError, RuntimeError) as error:

@@ -9,31 +9,46 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from clickgym import agents, clickmodels, studies
+import numpy as np
+
+from clickgym import agents, clickmodels, data, studies
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
+from clickgym.scripts._inputs import (
+    SLOTS,
+    USER,
+    WorldOptions,
+    chosen_user,
+    environment,
+    saved_settings,
+)
+from clickgym.scripts._logs import LogOptions, read_own_log, say
 from clickgym.scripts._options import changes, flags, option, parse, require_known
-from clickgym.studies.engine.artefacts import FitCell, fit_model
+from clickgym.studies.engine.artefacts import FitCell, fit_model, fit_parts
 from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.runner import require_writable
-from clickgym.studies.worlds import require_generative, user_of, world_of
+from clickgym.studies.worlds import SPLIT, require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"
+WORLD = "world.safetensors"
 
 
 @dataclass(frozen=True)
-class Train(WorldOptions):
+class Train(LogOptions):
     """Train an agent; started again with the same options, go on from the last checkpoint.
 
     Example:
       clickgym train --agent PPO --model NCM --user CoCM-mismatch --out runs/ppo-ncm
+      clickgym train --log clicks.csv --model UBM --out runs/own
+      clickgym train --world fitted/world.safetensors --model fitted/UBM.safetensors
       tensorboard --logdir runs
     """
 
     agent: str = option("PolicyGradient", open=True)
-    user: str = option("CoCM-mismatch")
+    user: str | None = option(
+        None, absent=f"{USER}; none for a log of one's own or a world without grades"
+    )
     model: str = option(
         "PBM", f'train inside this: a click model to fit, a saved one\'s file, or "{TRUE_USER}"',
         metavar="NAME|FILE", open=True,
@@ -45,7 +60,7 @@ class Train(WorldOptions):
     )
     logging: str = option("epsilon-oracle")
     impressions: int = option(100_000)
-    slots: int = option(10)
+    slots: int | None = option(None, absent=f"those of the log, else {SLOTS}")
     every: int | None = option(
         None, "pages from one measurement and checkpoint to the next", least=1, metavar="N",
         absent="a twentieth of the budget",
@@ -66,19 +81,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pages = settings.pages or agents.agent_class(settings.agent).budget
     options = _options(settings.setting or [])
     require_writable(out)
+    found = Setup.of(settings)
+    settings = dataclasses.replace(settings, user=found.user, slots=found.slots)
     _check_settings(out, settings, pages)
-    where = settings.world_setting()
-    world = world_of(where)
-    world.require_grades(f"--user {settings.user} needs")
-    true = user_of(settings.user, where, settings.slots)
-    _check(settings, options, agents.Task.of(environment(world, true, settings.slots)))
-    inside = _inside(settings, where, out)
+    world, true = found.world, found.true
+    _check(settings, options, agents.Task.of(environment(world, found.stand_in, found.slots)))
+    inside = _inside(settings, found, out)
     inside.check_world(world)
     inside.require("generative")
     run = agents.TrainingRun(
-        settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
+        settings.agent, environment(world, inside, found.slots), pages, settings.seed, out,
         true, settings.every, out / "checkpoint.safetensors", **options,
     )  # fmt: skip
+    if found.log is not None:
+        world.save(out / WORLD)
     write_text(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
     if run.checkpoint is None:
         print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")
@@ -94,14 +110,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     row = {"agent": settings.agent, "model": settings.model,
            "user": settings.user, "seed": settings.seed, "history": history}  # fmt: skip
     save_figure(studies.run_picture(row), out / "training.png")
-    last = history[-1]
-    print(
-        f"{settings.agent}, {run.agent.pages:,} pages: promised {last['promised']:.3f}, deployed "
-        f"{last['deployed']:.3f}, gap {last['gap']:.3f}, regret {last['regret']:.3f} clicks a page"
-    )
+    known = ((name, history[-1][name]) for name in ("promised", "deployed", "gap", "regret"))
+    values = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
+    print(f"{settings.agent}, {run.agent.pages:,} pages: {values} clicks a page")
     print(f"curves: tensorboard --logdir {out}")
     print(f"deploy: clickgym deploy {_deploy_options(settings, out)}")
     return 0
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The world that an agent learns in, its log if it is one's own, and its true user if any."""
+
+    world: data.World
+    where: studies.WorldSetting
+    slots: int
+    user: str | None
+    log: data.ClickLog | None = None
+
+    @classmethod
+    def of(cls, settings: Train) -> Setup:
+        """Read what the options name, before anything is written."""
+        fitted = settings.model in clickmodels.names()
+        if settings.log:
+            world, log, report = read_own_log(settings)
+            if report is not None:
+                say(report)
+            where = studies.WorldSetting.from_world(world)
+        else:
+            where, log = settings.world_setting(), None
+            world = world_of(where)
+        user = chosen_user(settings.user, world, log is not None)
+        if user is None and settings.model == TRUE_USER:
+            world.require_grades(f'--model "{TRUE_USER}" needs')
+            raise ValueError(f'--model "{TRUE_USER}" needs --user, for a log has none of its own')
+        if user is None and log is None and fitted:
+            raise ValueError(
+                f"--model {settings.model} must be fitted to a log, which only true users make: "
+                "give --log, or the file of a saved model"
+            )
+        slots = SLOTS if log is None else log.slots
+        if settings.slots is None and log is None and not fitted and settings.model != TRUE_USER:
+            slots = min(slots, saved_model(settings.model).max_slots or slots)
+        return cls(world, where, settings.slots or slots, user, log)
+
+    @property
+    def true(self) -> clickmodels.ClickModel | None:
+        """The true user."""
+        return None if self.user is None else user_of(self.user, self.where, self.slots)
+
+    @property
+    def stand_in(self) -> clickmodels.ClickModel:
+        """A model of this world, to try options with before one is fitted."""
+        shape = self.world.relevance.shape
+        return self.true or clickmodels.PBM(np.full(shape, 0.5), np.ones(self.slots))
 
 
 def _deploy_options(settings: Train, out: Path) -> str:
@@ -109,7 +171,13 @@ def _deploy_options(settings: Train, out: Path) -> str:
     model = str(out / MODEL) if settings.model in clickmodels.names() else settings.model
     inside = "" if model == TRUE_USER else f" --model {model}"
     names = ["user", *(field.name for field in dataclasses.fields(WorldOptions))]
-    return f"--policy {out / 'policy.safetensors'}{inside} {flags(settings, names)}"
+    world = str(out / WORLD) if settings.log else settings.world
+    where = flags(settings, names)
+    if world and data.World.is_saved(world):
+        where = f"{flags(settings, ['user'])} --world {world}".lstrip()
+    if settings.user is None:
+        where += f" --rankings {out / 'rankings.csv'}"
+    return f"--policy {out / 'policy.safetensors'}{inside} {where}"
 
 
 def _check(settings: Train, options: dict[str, Any], task: agents.Task) -> None:
@@ -151,28 +219,39 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
         raise ValueError(f"{out} holds a run of {spent:,} pages, more than the budget of {pages:,}")
 
 
-def _inside(
-    settings: Train, where: studies.WorldSetting, out: Path
-) -> clickmodels.ClickModel:
+def _inside(settings: Train, found: Setup, out: Path) -> clickmodels.ClickModel:
     """Return what the agent learns from: the true user, a saved model or one fitted now."""
     if settings.model == TRUE_USER:
-        return user_of(settings.user, where, settings.slots)
+        assert found.true is not None
+        return found.true
     if settings.model not in clickmodels.names():
-        if not Path(settings.model).is_file():
-            known = ", ".join((TRUE_USER, *clickmodels.names()))
-            raise ValueError(f"--model {settings.model!r} is neither a file nor one of {known}")
-        return clickmodels.ClickModel.load(settings.model)
+        return saved_model(settings.model)
     path = out / MODEL
     if path.exists():  # of the same options: they were checked
         return clickmodels.ClickModel.load(path)
-    model, _ = fit_model(
-        FitCell(
-            settings.user, settings.logging, settings.model, settings.seed, "", where,
-            settings.impressions, settings.slots,
+    if found.log is not None:
+        train, validation, _ = found.log.split(SPLIT, settings.seed)
+        model = fit_parts(
+            settings.model, train, validation, found.world, settings.seed, "table"
         )
-    )  # fmt: skip
+    else:
+        assert settings.user is not None
+        model, _ = fit_model(
+            FitCell(
+                settings.user, settings.logging, settings.model, settings.seed, "", found.where,
+                settings.impressions, found.slots,
+            )
+        )  # fmt: skip
     model.save(path)
     return model
+
+
+def saved_model(path: str) -> clickmodels.ClickModel:
+    """Return the click model of a file."""
+    if not Path(path).is_file():
+        known = ", ".join((TRUE_USER, *clickmodels.names()))
+        raise ValueError(f"--model {path!r} is neither a file nor one of {known}")
+    return clickmodels.ClickModel.load(path)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from clickgym.studies.worlds import world_of
 
 @dataclass(frozen=True)
 class Describe(WorldOptions):
-    """Describe the embedded world, or one that is read from a LETOR file.
+    """Describe the embedded world, a saved one, or one that is read from a LETOR file.
 
     Example:
       clickgym world --world train.txt --docs 30
+      clickgym world --world fitted/world.safetensors
     """
 
     feature: int | None = option(
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"candidates per query: {lengths.min()} to {lengths.max()}, median {np.median(lengths):g}"
     )
+    share = np.sort(world.query_probs)[::-1][: max(world.n_queries // 10, 1)].sum()
+    print(f"the most frequent tenth of the queries is asked {share:.0%} of the time")
     if not world.has_grades:
         print("no grades: a true user, nDCG and rankers that learn from grades are not available")
         return 0

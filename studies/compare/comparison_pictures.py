@@ -164,13 +164,15 @@ def parting(row: Row) -> float:
 
 
 def run_picture(row: Row) -> Figure:
-    """Draw one training run: promised and deployed values over pages."""
+    """Draw one training run: promised and, where there is a user, deployed values over pages."""
     points = row["history"]
     pages = [point["pages"] for point in points]
     figure = new_figure(8.2, 4.2)
     axis = figure.subplots()
     axis.plot(pages, [p["promised"] for p in points], "v-", color=PROMISED, label="promised")
-    axis.plot(pages, [p["deployed"] for p in points], "o-", color=MAX_REWARD, label="deployed")
+    deployed = [point["deployed"] for point in points]
+    if None not in deployed:
+        axis.plot(pages, deployed, "o-", color=MAX_REWARD, label="deployed")
     for name, (label, colour, style) in _LINES.items():
         if name in row:
             axis.axhline(row[name], color=colour, linestyle=style, linewidth=1.2, label=label)
@@ -178,6 +180,8 @@ def run_picture(row: Row) -> Figure:
     axis.set_ylabel("clicks a page")
     axis.grid(alpha=0.25)
     figure.legend(loc="outside right upper", frameon=False, fontsize=9)
-    where = f"{row['agent']} inside {row['model']}, deployed on {row['user']}"
+    where = f"{row['agent']} inside {row['model']}"
+    if row["user"] is not None:
+        where += f", deployed on {row['user']}"
     axis.set_title(f"{where}, seed {row['seed']}", fontsize=10)
     return figure

@@ -77,5 +77,5 @@ def _describe(world: World, logs: Mapping[str, ClickLog]) -> str:
         digest.update(f"{name} {log.ranking.shape}".encode())
         columns = (log.query, log.ranking.astype(np.int32), log.clicks, log.log_propensity)
         for column in (*columns, log.weight):
-            digest.update(b"none" if column is None else column.reshape(-1).view(np.uint8))
+            digest.update(b"none" if column is None else column.tobytes())
     return digest.hexdigest()[:24]

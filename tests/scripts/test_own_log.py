@@ -1,0 +1,353 @@
+"""Commands on a log of one's own: a table with string ids, no grades and no propensities."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from looping import loop_over
+
+from clickgym import clickmodels, data, policies, studies
+from clickgym.clickmodels import ClickModel
+from clickgym.data import ClickLog, World
+from clickgym.scripts import main
+from clickgym.scripts._logs import column_roles
+
+COMMAND = [sys.executable, "-m", "clickgym.scripts.fit"]
+ALONE = ["--jobs", "1"]
+QUERIES = ("söder mälarstrand", "tea & biscuits", '"quoted", twice')
+
+
+def write_table(path, pages=300, slots=4, header=("serp", "term", "url", "pos", "clicked")):
+    """Write pages of up to six documents for each query; the lower its number, the more clicks."""
+    rng = np.random.default_rng(0)
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for page in range(pages):
+            query = QUERIES[page % len(QUERIES)]
+            for rank, document in enumerate(rng.permutation(slots + 2)[:slots]):
+                clicked = rng.random() < 0.8 / (1 + rank) / (1 + document)
+                url = f"https://example.org/{query[:4]}/{document}"
+                writer.writerow([f"page {page}", query, url, rank + 1, int(clicked)])
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return write_table(tmp_path_factory.mktemp("own") / "clicks.csv")
+
+
+@pytest.fixture(scope="module")
+def fitted(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fitted")
+    assert main(["fit", table, "--model", "PBM", "UBM", "--out", str(folder), *ALONE]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(fitted, tmp_path_factory):
+    out = tmp_path_factory.mktemp("trained")
+    inside = ["--world", f"{fitted}/world.safetensors", "--model", f"{fitted}/PBM.safetensors"]
+    budget = ["--agent", "CascadeUCB1", "--pages", "200"]
+    assert main(["train", *inside, *budget, "--out", str(out)]) == 0
+    return out
+
+
+# Fit
+
+
+def test_a_table_is_fitted_with_nothing_configured(table, fitted):
+    world, log = data.read_log(table)
+    assert World.load(fitted / "world.safetensors").fingerprint == world.fingerprint
+    np.testing.assert_array_equal(ClickLog.load(fitted / "log.parquet").clicks, log.clicks)
+    train, validation, _ = log.split((0.8, 0.1, 0.1), 0)
+    expected = clickmodels.fit("PBM", train, world, validation=validation).relevance()
+    found = ClickModel.load(fitted / "PBM.safetensors").relevance()
+    np.testing.assert_allclose(found, expected)
+    assert (fitted / "perplexity.png").stat().st_size > 1000
+    assert "no nDCG" in (fitted / "report.html").read_text()
+
+
+def test_what_was_guessed_and_what_is_odd_is_printed_with_the_table_of_models(tmp_path, capsys):
+    path = write_table(tmp_path / "odd.csv", 30)
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write("page 30,tea,a,1,0\npage 30,tea,a,2,0\n")
+    arguments = ["fit", path, "--model", "CTR", "--out", str(tmp_path / "out"), *ALONE]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "query=term (guessed)" in text
+    assert re.search(r"show a document twice +1\n", text)
+    assert text.index("read from") < text.index("Click prediction") < text.index("CTR")
+    assert main([*arguments, "--strict"]) == 1
+    assert "1 pages that show a document twice" in capsys.readouterr().err
+
+
+def test_columns_are_given_by_one_option(table, tmp_path):
+    header = ("a", "b", "c", "d", "e")
+    other = write_table(tmp_path / "nameless.csv", header=header)
+    roles = ["page=a", "query=b", "document=c", "rank=d", "click=e"]
+    out = tmp_path / "out"
+    options = ["--column", *roles, "--model", "CTR", "--out", str(out), *ALONE]
+    assert main(["fit", other, *options]) == 0
+    expected = data.read_log(table)[1]
+    np.testing.assert_array_equal(ClickLog.load(out / "log.parquet").ranking, expected.ranking)
+    assert column_roles(["query=a=b", "rank="]) == {"query": "a=b", "rank": ""}
+
+
+@loop_over(
+    ("options", "message"),
+    [
+        (["--column", "query=word"], "no column 'word' for query"),
+        (["--column", "term"], "--column takes .* such as query=term, not 'term'"),
+        (["--column", "word=term"], "--column takes .*, not 'word=term'; it may mean query, "),
+        (["--column", "query=term", "query=url"], "--column gives the query twice"),
+        (["--column", "click=url"], "click"),
+        (["--format", "excel"], "--format must be one of .*yandex-2011"),
+        (["--split-by", "time"], "--split-by time: the log's columns of that kind: page"),
+        (["--split", "1", "0"], "--split leaves no page to test"),
+        (["--world", "missing"], "missing: no such file"),
+    ],
+)
+def test_a_wrong_option_is_named_and_nothing_is_written(table, tmp_path, capsys, options, message):
+    assert main(["fit", table, "--out", str(tmp_path / "out"), *ALONE, *options]) == 1
+    assert re.search(f"^clickgym fit: .*{message}", capsys.readouterr().err)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_column_that_cannot_be_guessed_is_asked_for_by_its_option(tmp_path, capsys):
+    path = write_table(tmp_path / "x.csv", 5, header=("serp", "x", "url", "pos", "clicked"))
+    assert main(["fit", path]) == 1
+    assert "(--column query=…)" in capsys.readouterr().err
+
+
+def test_a_model_that_fails_loses_no_other_and_is_named_at_the_end(tmp_path, capsys):
+    path = write_table(tmp_path / "long.csv", 60, slots=20)
+    out = tmp_path / "out"
+    names = ["ARM", "PBM", "NCM"]
+    arguments = ["fit", path, "--model", *names, "--out", str(out), *ALONE]
+    for _ in range(2):
+        assert main(arguments) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last == "failed: ARM: ValueError: ARM takes pages of up to 14 slots, the log has 20"
+        rows = studies.load_rows(out / "rows.parquet")
+        assert [row["model"] for row in rows] == ["PBM", "NCM"]
+        assert ClickModel.load(out / "NCM.safetensors").name == "NCM"
+
+
+def run_fit(table, out, *options, **settings):
+    return subprocess.Popen(
+        [*COMMAND, table, "--out", str(out), *ALONE, *options], text=True, **settings
+    )
+
+
+def wait_for(path, process):
+    deadline = time.monotonic() + 120
+    while not path.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+
+
+def test_a_killed_fit_has_saved_what_was_ready_and_goes_on(table, tmp_path, capsys):
+    out = tmp_path / "out"
+    names = ["--model", "NCM", "PBM", "--seeds", "8"]  # NCM is fitted first
+    process = run_fit(table, out, *names, stdout=subprocess.DEVNULL, start_new_session=True)
+    wait_for(out / "NCM.safetensors", process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (out / "settings.json").exists()
+    done = {path: path.stat().st_mtime_ns for path in out.glob("models/*.safetensors")}
+    assert 1 <= len(done) < 9
+    assert main(["fit", table, "--out", str(out), *ALONE, *names]) == 0
+    kept = int(re.search(r"(\d+) kept; 16 rows", capsys.readouterr().out)[1])
+    assert kept in (len(done), len(done) - 1)  # the last model may have been saved, not judged
+    assert all(path.stat().st_mtime_ns == moment for path, moment in done.items())
+    assert main(["fit", table, "--out", str(out), *ALONE, *names]) == 0
+    assert "0 cells computed, 9 kept" in capsys.readouterr().out
+
+
+@loop_over("unbuffered", ["", "1"])
+def test_a_broken_pipe_loses_nothing(table, tmp_path, unbuffered):
+    out = tmp_path / f"out{unbuffered}"
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    code = "import sys; from clickgym.scripts import main; sys.exit(main())"
+    words = ["fit", table, "--out", str(out), *ALONE, "--model", "PBM", "CTR"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment, text=True,
+    )  # fmt: skip
+    process.stdout.close()  # as head does, only sooner
+    error = process.stderr.read()
+    process.wait()
+    assert error == ""
+    for name in ("PBM.safetensors", "CTR.safetensors", "clicks.parquet", "report.html"):
+        assert (out / name).is_file(), name
+    assert json.loads((out / "settings.json").read_text())["model"] == ["PBM", "CTR"]
+
+
+def test_a_run_is_taken_up_again_from_another_folder(table, fitted, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(Path(table).parent)
+    assert main(["fit", "clicks.csv", "--model", "PBM", "--out", str(tmp_path), *ALONE]) == 0
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert main(["fit", table, "--model", "PBM", "--out", ".", *ALONE]) == 0
+    assert "0 cells computed, 1 kept" in capsys.readouterr().out
+
+
+def test_another_log_does_not_replace_a_run_unless_asked(fitted, tmp_path, capsys):
+    other = write_table(tmp_path / "other.csv", 90)
+    arguments = ["fit", other, "--model", "PBM", "UBM", "--out", str(fitted), *ALONE]
+    before = (fitted / "PBM.safetensors").read_bytes()
+    assert main(arguments) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert (fitted / "PBM.safetensors").read_bytes() == before
+
+
+def test_models_of_an_overwritten_run_come_back_with_it(table, tmp_path):
+    out = ["--out", str(tmp_path), "--overwrite", "--model", "PBM", *ALONE]
+    models = []
+    for split in (["0.8", "0.2"], ["0.5", "0.5"], ["0.8", "0.2"]):
+        assert main(["fit", table, *out, "--split", *split]) == 0
+        models.append((tmp_path / "PBM.safetensors").read_bytes())
+    assert models[0] == models[2] != models[1]
+
+
+def test_a_saved_log_is_fitted_with_its_saved_world(fitted, tmp_path):
+    where = ["--log", f"{fitted}/log.parquet", "--world", f"{fitted}/world.safetensors"]
+    assert main(["fit", *where, "--model", "PBM", "--out", str(tmp_path), *ALONE]) == 0
+    again = ClickModel.load(tmp_path / "PBM.safetensors")
+    np.testing.assert_array_equal(
+        again.relevance(), ClickModel.load(fitted / "PBM.safetensors").relevance()
+    )
+
+
+def test_pages_are_split_by_a_column(tmp_path):
+    rows = [f"{'ab'[i % 2]},x{i % 3},1,{i % 2},{'uvw'[i // 20]}" for i in range(60)]
+    path = tmp_path / "users.csv"
+    path.write_text("\n".join(["query,doc,rank,click,session", *rows]))
+    options = ["--split-by", "session", "--split", "0.34", "0.33", "0.33", "--model", "CTR"]
+    assert main(["fit", str(path), *options, "--out", str(tmp_path / "out"), *ALONE]) == 0
+    parts = (tmp_path / "out" / "parts").glob("*.parquet")
+    assert sorted(tuple(set(ClickLog.load(part).extra["session"])) for part in parts) == [
+        ("u",), ("v",), ("w",)
+    ]  # fmt: skip
+
+
+# Train, deploy
+
+
+def test_an_agent_is_trained_inside_a_model_of_the_log(fitted, trained):
+    world = World.load(fitted / "world.safetensors")
+    policies.Policy.load(trained / "policy.safetensors").check_world(world)
+    last = studies.load_rows(trained / "history.parquet")[-1]
+    assert last["promised"] > 0
+    assert (last["deployed"], last["gap"], last["regret"]) == (None, None, None)
+
+
+def test_training_fits_a_model_to_the_log_where_it_is_given(table, tmp_path, capsys):
+    out = tmp_path / "run"
+    options = ["--model", "UBM", "--agent", "CascadeUCB1", "--pages", "100", "--out", str(out)]
+    assert main(["train", "--log", table, *options]) == 0
+    world, log = data.read_log(table)
+    train, validation, _ = log.split((0.8, 0.1, 0.1), 0)
+    expected = clickmodels.fit("UBM", train, world, validation=validation).relevance()
+    found = ClickModel.load(out / "click_model.safetensors").relevance()
+    np.testing.assert_allclose(found, expected)
+    assert World.load(out / "world.safetensors").fingerprint == world.fingerprint
+    assert policies.Policy.load(out / "policy.safetensors").slots == log.slots
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert main(last.removeprefix("deploy: clickgym ").split()) == 0
+    assert "--log was" not in capsys.readouterr().err
+    assert main(["train", "--log", table, *options]) == 0
+    assert "already finished" in capsys.readouterr().out
+
+
+def test_rankings_are_deployed_in_the_ids_of_the_log(table, fitted, trained, tmp_path, capsys):
+    policy = ["--policy", str(trained / "policy.safetensors")]
+    out = tmp_path / "rankings.csv"
+    world = ["--world", str(fitted / "world.safetensors")]
+    assert main(["deploy", *policy, *world, "--rankings", str(out)]) == 0
+    assert "there is no true user to deploy on" in capsys.readouterr().out
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["query"] for row in rows} == set(QUERIES)
+    shown = policies.Policy.load(trained / "policy.safetensors").greedy([1])[0]
+    known = World.load(fitted / "world.safetensors")
+    expected = [str(known.doc_ids[1, document]) for document in shown]
+    assert [row["document"] for row in rows if row["query"] == known.query_ids[1]] == expected
+    again = tmp_path / "again.csv"
+    assert main(["deploy", *policy, "--log", table, "--rankings", str(again)]) == 0
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_model_of_the_log_says_what_it_promises(fitted, trained, capsys):
+    world = ["--world", str(fitted / "world.safetensors")]
+    options = ["--policy", f"{trained}/policy.safetensors", "--model", f"{fitted}/PBM.safetensors"]
+    assert main(["deploy", *options, *world]) == 0
+    last = studies.load_rows(trained / "history.parquet")[-1]
+    assert f"{last['promised']:.4f} clicks a page promised by PBM" in capsys.readouterr().out
+
+
+# What needs grades
+
+NEEDS_GRADES = {
+    "a user": ("train --user DBN --model PBM", "--user DBN needs grades"),
+    "the true user": ("train --model=true-user", "neither a file nor one of"),
+    "a log of a user": ("train --model PBM", "--model PBM must be fitted to a log"),
+    "deployment": ("deploy", "there is no true user to deploy on: .* give --rankings"),
+    "deployment on a user": ("deploy --user DBN", "--user DBN needs grades"),
+    "collecting": ("collect", "--user CoCM needs grades"),
+    "the curse": ("curse", "--world: a study with a true user needs grades"),
+    "the demo": ("compare", "--world: a study with a true user needs grades"),
+    "the protocol": ("protocol", "--world: a study with a true user needs grades"),
+    "a study of slates": ("ope bias", "--world: nDCG and ERR need grades"),
+    "promises": ("ope promises", "--world: a study with a true user needs grades"),
+}
+
+
+@loop_over("case", NEEDS_GRADES)
+def test_what_needs_grades_is_refused_in_one_sentence(fitted, tmp_path, monkeypatch, capsys, case):
+    monkeypatch.chdir(tmp_path)
+    words, message = NEEDS_GRADES[case]
+    assert main([*words.split(), "--world", str(fitted / "world.safetensors")]) == 1
+    error = capsys.readouterr().err
+    assert re.search(message, error), error
+    assert len(error.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_saved_world_is_taken_whole(fitted, capsys):
+    where = ["--world", str(fitted / "world.safetensors")]
+    for words in (["train"], ["curse"], ["world"]):
+        assert main([*words, *where, "--docs", "7"]) == 1
+        assert "--docs is for LETOR files and the embedded world" in capsys.readouterr().err
+
+
+# World, collect
+
+
+def test_a_world_without_grades_is_described(fitted, capsys):
+    assert main(["world", "--world", str(fitted / "world.safetensors")]) == 0
+    text = capsys.readouterr().out
+    assert "clicks.csv: 3 queries" in text
+    assert "candidates per query: 6 to 6, median 6" in text
+    assert "no grades: a true user, nDCG" in text
+
+
+def test_a_collected_log_can_be_read_with_its_saved_world(tmp_path):
+    world, log = tmp_path / "world.safetensors", tmp_path / "log.parquet"
+    small = ["--queries", "5", "--docs", "6", "--impressions", "200", "--slots", "4"]
+    files = ["--out", str(log), "--save-world", str(world)]
+    assert main(["collect", *small, *files]) == 0
+    assert World.load(world).fingerprint == data.synthetic_world(5, 6).fingerprint
+    out = ["--out", str(tmp_path / "out"), "--model", "dCTR", *ALONE]
+    assert main(["fit", str(log), "--world", str(world), *out]) == 0
+    assert (tmp_path / "out" / "grades.parquet").is_file()
