@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,11 +107,11 @@ def _find_logging(
         warnings.simplefilter("ignore", policies.UncertainPropensities)
         logging = policies.estimate_logging(log, world, seed=seed)
     if log.log_propensity is not None:
-        text = "IPS by the log's own propensities; the rest by"
+        text = "IPS by the log's own propensities; PI by estimated ones"
     else:
-        text = "The log has no propensities: they are"
-    doubts = "".join(f" Cannot be trusted: {doubt}." for doubt in logging.doubts)
-    return logging, f"{text} estimated ones ({logging.kind}).{doubts}"
+        text = "The log has no propensities: they are estimated"
+    doubts = "".join(f" They cannot be trusted: {doubt}." for doubt in logging.doubts)
+    return logging, f"{text} ({logging.kind}).{doubts}"
 
 
 def _options(
@@ -139,10 +140,12 @@ def _table(rows: Sequence[dict[str, Any]], title: str, note: str) -> PlainTable:
     headings = ("clicks a page", "95% interval", "effective pages", "largest weight", "method")
     table = PlainTable(title, "estimator", headings, note)
     for row in rows:
+        known = math.isfinite(row["low"]) and math.isfinite(row["high"])
         table.add(
             row["estimator"],
             [
-                f"{row['value']:.4f}", f"{row['low']:.4f} to {row['high']:.4f}",
+                f"{row['value']:.4f}" if known or row["value"] else "unknown",
+                f"{row['low']:.4f} to {row['high']:.4f}" if known else "unknown",
                 f"{row['effective_sample_size']:,.1f}", f"{row['largest_weight']:,.1f}",
                 row["method"],
             ],

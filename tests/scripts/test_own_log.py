@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from looping import loop_over
 
-from clickgym import clickmodels, data, policies, studies
+from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.clickmodels import ClickModel
 from clickgym.data import ClickLog, World
 from clickgym.scripts import main
@@ -294,6 +294,77 @@ def test_a_model_of_the_log_says_what_it_promises(fitted, trained, capsys):
     assert main(["deploy", *options, *world]) == 0
     last = studies.load_rows(trained / "history.parquet")[-1]
     assert f"{last['promised']:.4f} clicks a page promised by PBM" in capsys.readouterr().out
+
+
+# Off-policy estimates
+
+
+def test_a_policy_is_estimated_from_a_log_without_propensities(
+    table, fitted, trained, tmp_path, capsys
+):
+    out = tmp_path / "estimates.parquet"
+    policy, model = trained / "policy.safetensors", fitted / "PBM.safetensors"
+    files = ["--policy", str(policy), "--model", str(model), "--out", str(out)]
+    assert main(["ope", "estimate", table, *files]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The log has no propensities: they are estimated (uniform)." in text
+    world, log = data.read_log(table)
+    logging, target = policies.estimate_logging(log, world), policies.Policy.load(policy)
+    rows = {row["estimator"]: row for row in studies.load_rows(out)}
+    clicks = log.clicks.sum(axis=1).astype(float)
+    assert rows["the log's own policy"]["value"] == pytest.approx(clicks.mean())
+    assert [*rows][1:] == ["ips", "wips", "pi", "wpi", "dm-model", "dr-ips", "dr-pi"]
+    loaded = ClickModel.load(model)
+    for name, options in (
+        ("wips", {}), ("wpi", {"seed": 0}), ("dr-pi", {"direct": loaded, "seed": 0}),
+    ):  # fmt: skip
+        expected = evaluation.estimate(name, log, clicks, logging, target, world, **options)
+        assert rows[name]["value"] == pytest.approx(expected.value)
+        assert rows[name]["effective_sample_size"] == pytest.approx(expected.effective_sample_size)
+
+
+def test_propensities_of_the_log_are_used(table, trained, tmp_path):
+    log = data.read_log(table)[1]
+    with Path(table).open(encoding="utf-8") as file:
+        header, *lines = file.read().splitlines()
+    rng = np.random.default_rng(1)
+    shares = rng.uniform(0.001, 0.01, len(log))
+    path = tmp_path / "with.csv"
+    rows = [f"{line},{shares[i // 4]:.17g}" for i, line in enumerate(lines)]
+    path.write_text("\n".join([f"{header},propensity", *rows]), encoding="utf-8")
+    out = tmp_path / "estimates.parquet"
+    policy = ["--policy", str(trained / "policy.safetensors")]
+    words = ["ope", "estimate", str(path), *policy, "--estimator", "ips", "--out", str(out)]
+    assert main(words) == 0
+    shown = policies.Policy.load(trained / "policy.safetensors").greedy(log.query)
+    same = (shown == log.ranking).all(axis=1)
+    expected = (same / shares * log.clicks.sum(axis=1)).mean()
+    assert expected > 0
+    assert studies.load_rows(out)[1]["value"] == pytest.approx(expected)
+
+
+@loop_over(
+    ("options", "message"),
+    [
+        (["--estimator", "dr-pi"], "--estimator dr-pi needs a click model: give --model"),
+        (["--estimator", "xyz"], "--estimator must be one of ips, "),
+        (["--policy", "missing"], "--policy missing: no such file"),
+        (["--model", "missing"], "missing: no such file"),
+    ],
+)
+def test_an_estimate_that_cannot_be_is_refused(table, trained, capsys, options, message):
+    policy = ["--policy", str(trained / "policy.safetensors")]
+    assert main(["ope", "estimate", table, *policy, *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_policy_of_another_log_is_refused(trained, tmp_path, capsys):
+    other = write_table(tmp_path / "other.csv", 30, slots=3)
+    policy = ["--policy", str(trained / "policy.safetensors")]
+    assert main(["ope", "estimate", other, *policy]) == 1
+    assert re.search(r"--policy .*belongs to another world", capsys.readouterr().err)
+    assert main(["ope", "estimate"]) == 1
+    assert "give the --log to estimate from" in capsys.readouterr().err
 
 
 # What needs grades
