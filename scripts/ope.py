@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from clickgym import studies
-from clickgym.scripts import _estimate
+import numpy as np
+
+from clickgym import clickmodels, data, evaluation, policies, studies
+from clickgym.evaluation.reporting.formats import PlainTable
+from clickgym.scripts._logs import LogOptions, read_own_log, say
+from clickgym.scripts._options import option, parse
 from clickgym.scripts._studies import study_command
+from clickgym.studies.runner import require_writable
 
 STUDIES = ("conditions", "bias", "learning", "sessions", "promises")
 NAMES = ("estimate", *STUDIES)
+WITHOUT_MODEL = ("ips", "wips", "pi", "wpi")
+WITH_MODEL = ("dm-model", "dr-ips", "dr-pi")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``clickgym ope NAME ...``; without a name, list them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     classes = {name: studies.study_class(name) for name in STUDIES}
-    texts = {"estimate": _estimate.__doc__} | {name: cls.__doc__ for name, cls in classes.items()}
+    texts = {"estimate": Estimate.__doc__} | {name: cls.__doc__ for name, cls in classes.items()}
     parser = argparse.ArgumentParser(
         prog="clickgym ope",
         usage="clickgym ope NAME [options]   (clickgym ope NAME --help for its options)",
@@ -28,12 +40,144 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if given and given[0] == "estimate":
-        return _estimate.main(given[1:])
+        return estimate(given[1:])
     if given and given[0] in classes:
         return study_command(classes[given[0]], f"ope {given[0]}")(given[1:])
     if not given or given[0] in ("-h", "--help"):
         parser.parse_args(["--help"])
     parser.error(f"{given[0]} is none of {', '.join(NAMES)}")
+
+
+@dataclass(frozen=True)
+class Estimate(LogOptions):
+    """Estimate what a saved policy earns, in clicks per page, from a log that another one made.
+
+    Propensities that the log lacks are estimated from the pages that it shows. Take pages that the
+    policy was not made from, such as the part that clickgym fit holds out to judge on.
+
+    Example:
+      clickgym ope estimate clicks.csv --policy runs/own/policy.safetensors
+      clickgym ope estimate fitted/parts/test.parquet --world fitted/world.safetensors
+    """
+
+    log: str | None = option(None, either=True)
+    policy: str = option("runs/train/policy.safetensors")
+    model: str | None = option(
+        None, "saved click model, for doubly robust estimates and its own promise", metavar="FILE",
+        known=tuple, open=True, absent="estimates from the log alone",
+    )  # fmt: skip
+    estimator: list[str] | None = option(
+        None, "estimator", metavar="NAME", known=lambda: (*WITHOUT_MODEL, *WITH_MODEL),
+        absent="all that there can be",
+    )  # fmt: skip
+    clip: float | None = option(
+        None, "largest weight of a page", least=0, metavar="W", absent="weights are not clipped"
+    )
+    seed: int = option(0, "seed of pages that are drawn")
+    out: str | None = option(
+        None, "file for the estimates, as Parquet", metavar="FILE", absent="they are printed"
+    )
+
+
+def estimate(arguments: Sequence[str] | None = None) -> int:
+    """Run ``clickgym ope estimate``."""
+    from rich.console import Console
+
+    settings = parse(Estimate, "ope estimate", arguments)
+    if not settings.log:
+        raise ValueError("give the --log to estimate from")
+    if not Path(settings.policy).is_file():
+        raise FileNotFoundError(f"--policy {settings.policy}: no such file")
+    names = settings.estimator or [*WITHOUT_MODEL, *(WITH_MODEL if settings.model else ())]
+    for name in names:
+        if name in WITH_MODEL and not settings.model:
+            raise ValueError(f"--estimator {name} needs a click model: give --model")
+    if settings.out:
+        require_writable(Path(settings.out).parent)
+    world, log, report = read_own_log(settings)
+    policy = policies.Policy.load(settings.policy)
+    model = clickmodels.ClickModel.load(settings.model) if settings.model else None
+    for option_name, thing in (("policy", policy), ("model", model)):
+        if thing is not None:
+            _check_world(f"--{option_name} {getattr(settings, option_name)}", thing, world)
+    if report is not None:
+        say(report)
+    clicks = log.clicks.sum(axis=1).astype(np.float64)
+    rows = [_row("the log's own policy", evaluation.estimate("on-policy", log, clicks, None, None))]
+    logging, note = _find_logging(log, world, settings.seed)
+    for name in names:
+        options = _options(name, settings, model)
+        rows.append(
+            _row(name, evaluation.estimate(name, log, clicks, logging, policy, world, **options))
+        )
+    if settings.out:
+        studies.save_rows(rows, settings.out)
+    console = Console(width=None if Console().is_terminal else 120)
+    console.print(_table(rows, f"Clicks a page of {Path(settings.policy).name}", note))
+    return 0
+
+
+def _check_world(what: str, thing: Any, world: data.World) -> None:
+    try:
+        thing.check_world(world)
+    except ValueError as error:
+        raise ValueError(
+            f"{what}: {error}; it must have been made in the world of this log"
+        ) from error
+
+
+def _find_logging(
+    log: data.ClickLog, world: data.World, seed: int
+) -> tuple[policies.Policy, str]:
+    """Return who made the log, as far as it shows, and a sentence about its propensities."""
+    with warnings.catch_warnings():  # the table says it
+        warnings.simplefilter("ignore", policies.UncertainPropensities)
+        logging = policies.estimate_logging(log, world, seed=seed)
+    if log.log_propensity is not None:
+        text = "IPS by the log's own propensities; PI by estimated ones"
+    else:
+        text = "The log has no propensities: they are estimated"
+    doubts = "".join(f" They cannot be trusted: {doubt}." for doubt in logging.doubts)
+    return logging, f"{text} ({logging.kind}).{doubts}"
+
+
+def _options(
+    name: str, settings: Estimate, model: clickmodels.ClickModel | None
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if name in WITH_MODEL:
+        options["model" if name == "dm-model" else "direct"] = model
+    if settings.clip is not None and name != "dm-model":
+        options["clip"] = settings.clip
+    if name not in ("ips", "wips"):
+        options["seed"] = settings.seed
+    return options
+
+
+def _row(name: str, found: Any) -> dict[str, Any]:
+    return {
+        "estimator": name, "value": found.value, "stderr": found.stderr, "low": found.low,
+        "high": found.high, "method": found.method,
+        "effective_sample_size": getattr(found, "effective_sample_size", float(found.n)),
+        "largest_weight": getattr(found, "largest_weight", 1.0),
+    }  # fmt: skip
+
+
+def _table(rows: Sequence[dict[str, Any]], title: str, note: str) -> PlainTable:
+    headings = ("clicks a page", "95% interval", "effective pages", "largest weight", "method")
+    table = PlainTable(title, "estimator", headings, note)
+    for row in rows:
+        known = math.isfinite(row["low"]) and math.isfinite(row["high"])
+        table.add(
+            row["estimator"],
+            [
+                f"{row['value']:.4f}" if known or row["value"] else "unknown",
+                f"{row['low']:.4f} to {row['high']:.4f}" if known else "unknown",
+                f"{row['effective_sample_size']:,.1f}", f"{row['largest_weight']:,.1f}",
+                row["method"],
+            ],
+        )  # fmt: skip
+    return table
 
 
 if __name__ == "__main__":
