@@ -40,6 +40,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/environments.py
 	$(BIN)/python benchmarks/scores.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ppo.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/clickmodels.py --out runs/bench

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.typing import Integers
+from ..document_ids import DocumentIds
 from ..log import ClickLog
 from ..world import World
 
@@ -123,17 +124,18 @@ def _make_world(
 ) -> World:
     """Return the world of all that ``index`` holds; ``counts`` are the pages of each query."""
     shape = index.shape
-    candidates = np.zeros(shape, dtype=bool)
-    names = [[""] * shape[1] for _ in range(shape[0])]
-    for query, documents in enumerate(index.documents):
-        candidates[query, : len(documents)] = True
-        names[query][: len(documents)] = documents
+    lengths = np.array([len(documents) for documents in index.documents])
+    query = np.repeat(np.arange(shape[0]), lengths)
+    place = np.arange(len(query)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers: dict[str, int] = {}
+    names = [numbers.setdefault(name, len(numbers)) for each in index.documents for name in each]
+    candidates = np.arange(shape[1]) < lengths[:, None]
     return World(
         np.full(shape, -1, dtype=np.int8) if relevance is None else relevance,
         query_probs=counts / np.sum(counts),
         candidates=candidates,
         query_ids=list(index.queries),
-        doc_ids=names,
+        doc_ids=DocumentIds.from_pairs(list(numbers), query, place, np.array(names), shape),
         name=name,
     )
 

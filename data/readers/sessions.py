@@ -69,8 +69,8 @@ def read_sessions(
     -----
     Clicks are by slot, so no click can be on a document that was not shown, and a document shown
     twice on a page stays there twice, clicked where it was clicked. Graded documents that no page
-    of the log shows are left out. Reads about 5 MB of text a second; the world's names take 4
-    bytes a character for each of Q × N places, N being the most documents of a query.
+    of the log shows are left out. Reads about 5 MB of text a
+    second; ``read_log(path, format="sessions")`` is faster, and keeps the sessions.
     """
     if labels is None:
         return read_logs(path, _read_pages)
