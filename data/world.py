@@ -235,6 +235,7 @@ class World:
         """Read a world written by ``save``; anything else is an error that names the file."""
         header, arrays = load_arrays(path, "world")
         try:
+            probs = arrays["query_probs"]
             query_ids = _decode_texts("query_ids", arrays)
             names = _decode_texts("doc_ids", arrays)
             doc_ids = None
@@ -250,7 +251,7 @@ class World:
             )
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: does not make a world: {error}") from error
-        world._set("query_probs", arrays["query_probs"])  # to the last bit, not scaled once more
+        world._set("query_probs", probs)  # to the last bit, not scaled once more
         return world.with_fingerprint(header["fingerprint"])
 
     def check_fingerprint(self, fingerprint: str | None, what: str) -> None:

@@ -92,6 +92,7 @@ def test_a_missing_file_and_a_file_of_another_kind_are_named(tmp_path):
 def test_a_file_with_bad_values_is_named(name, value, tmp_path):
     arrays = {
         "relevance": np.zeros((2, 3), dtype=np.int8),
+        "query_probs": np.array([0.5, 0.5]),
         "doc_ids_bytes": np.frombuffer(b"ab", dtype=np.uint8),
         "doc_ids_ends": np.array([1, 2]),
         "doc_codes": np.array([0, 1], dtype=np.int32),
@@ -103,6 +104,11 @@ def test_a_file_with_bad_values_is_named(name, value, tmp_path):
     save_arrays(tmp_path / "bad", "world", header, arrays | {name: value})
     with pytest.raises(ValueError, match="bad: does not make a world"):
         World.load(tmp_path / "bad")
+    if name in arrays:
+        del arrays[name]
+        save_arrays(tmp_path / "less", "world", header, arrays)
+        with pytest.raises(ValueError, match="less: does not make a world"):
+            World.load(tmp_path / "less")
 
 
 # What the commit before saved

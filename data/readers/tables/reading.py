@@ -156,11 +156,12 @@ def read_log(
         names = [*columns.by_role.values(), *wanted.features, *wanted.extra]
         rows = Rows(opened.read(names, ids), columns, wanted.features, opened, report)
         report.rows = rows.table.num_rows
-        found, log_propensity = _propensities(rows, read_slots(rows), propensity_of)
+        whole = read_slots(rows)
+        found = whole if longest is None else _cut_pages(whole, longest, report)
+        found, log_propensity = _propensities(rows, whole, found, propensity_of)
         found, log_propensity = _filter_pages(
-            found, log_propensity, longest, drop_clickless, graded if graded_only else None,
-            graded_only, report,
-        )  # fmt: skip
+            found, log_propensity, drop_clickless, graded_only, graded, report
+        )
         world, log = build_world_and_log(rows, found, log_propensity, graded, wanted)
     except (BadLog, pa.ArrowException) as error:
         raise _explain(error, opened, columns) from error
@@ -188,25 +189,24 @@ def _explain(error: Exception, source: TableSource, columns: Columns) -> BadLog:
 
 
 def _propensities(
-    rows: Rows, slots: Slots, propensity_of: str | None
+    rows: Rows, whole: Slots, slots: Slots, propensity_of: str | None
 ) -> tuple[Slots, Floats | None]:
-    """Return the pages that could be shown at all, and their log propensities."""
+    """Return the pages that could be shown at all, and their log propensities.
+
+    ``slots`` are of the pages as they are kept, ``whole`` before they were cut.
+    """
     column = rows.column("propensity")
     if column is None:
         return slots, None
+    by_slot = _is_of_slots(rows, whole, propensity_of)
+    if not by_slot and (slots.lengths < whole.lengths).any():
+        raise BadLog(
+            f"{rows.source.where}: slots= cuts pages whose propensities are of the whole page; "
+            'leave it out, or give propensity="" to do without propensities'
+        )
     if slots.propensity is None:  # list rows with one number per page
-        if propensity_of == "slot":
-            raise BadLog(f"{rows.source.where}: the propensities of slots must be lists")
-        values, by_slot = number(column, "propensity", rows.source)[slots.row], False
+        values = number(column, "propensity", rows.source)[slots.row]
     else:
-        same = slots.propensity == np.repeat(slots.propensity[slots.starts], slots.lengths)
-        by_slot = propensity_of == "slot" or (propensity_of is None and not same.all())
-        if not by_slot and not same.all():
-            page = int(slots.page[~same][0])
-            raise BadLog(
-                f"{rows.source.describe_row(int(slots.row[page]))}: the propensity differs within "
-                "the page; propensity_of='slot' multiplies those of its slots"
-            )
         values = slots.propensity if by_slot else slots.propensity[slots.starts]
     wrong = (values < 0) | (values > 1)
     if wrong.any():
@@ -234,21 +234,38 @@ def _propensities(
     return slots.keep_pages(possible) if not possible.all() else slots, logs[possible]
 
 
+def _is_of_slots(rows: Rows, slots: Slots, propensity_of: str | None) -> bool:
+    """Whether propensities belong to slots: as said, or because they differ within a page."""
+    if slots.propensity is None:
+        if propensity_of == "slot":
+            raise BadLog(f"{rows.source.where}: the propensities of slots must be lists")
+        return False
+    differ = slots.propensity != np.repeat(slots.propensity[slots.starts], slots.lengths)
+    if propensity_of == "page" and differ.any():
+        page = int(slots.page[differ][0])
+        raise BadLog(
+            f"{rows.source.describe_row(int(slots.row[page]))}: the propensity differs within "
+            "the page; propensity_of='slot' multiplies those of its slots"
+        )
+    return propensity_of == "slot" or bool(differ.any())
+
+
+def _cut_pages(slots: Slots, longest: int, report: LogReport) -> Slots:
+    result = slots.cut(longest)
+    report.count("cut_slots", len(slots.clicked) - len(result.clicked))
+    report.count("cut_clicks", int(slots.clicked.sum()) - int(result.clicked.sum()))
+    return result
+
+
 def _filter_pages(
     slots: Slots,
     propensity: Floats | None,
-    longest: int | None,
     drop_clickless: bool,
-    labels: Labels | None,
     graded_only: bool,
+    labels: Labels | None,
     report: LogReport,
 ) -> tuple[Slots, Floats | None]:
     """Return what is left of the pages after the cuts that were asked for."""
-    if longest is not None:
-        before = len(slots.clicked), int(slots.clicked.sum())
-        slots = slots.cut(longest)
-        report.count("cut_slots", before[0] - len(slots.clicked))
-        report.count("cut_clicks", before[1] - int(slots.clicked.sum()))
     kept = np.ones(len(slots.lengths), dtype=bool)
     if drop_clickless:
         clicked = np.bincount(slots.page, slots.clicked, len(slots.lengths)) > 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ....common.typing import Floats, Integers
 from .clicks import clicks_of_lists, clicks_of_rows
@@ -14,7 +15,7 @@ from .lists import as_lists, is_lists, list_lengths
 from .report import LogReport
 from .slots import Slots, check_ranks, first_rows, number_values, rank_order
 from .sources import BadLog, TableSource
-from .values import Ids, encode_ids, number, whole_number
+from .values import Ids, encode_ids, number, one_dictionary, value_type, whole_number
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _pages_of_rows(rows: Rows, query: Ids, rank: Integers | None) -> Integers:
     if column is not None:
         page = encode_ids(column, "page", rows.source)
         pages = number_values(page.codes * np.int64(len(query.names)) + query.codes)
-        rows.report.count("mixed_pages", int(pages.max()) + 1 - len(np.unique(page.codes)))
+        _check_mixed(rows, page.codes[first_rows(pages, int(pages.max()) + 1)])
         return pages
     begins = np.ones(len(query.codes), dtype=bool)
     begins[1:] = np.diff(query.codes) != 0
@@ -113,8 +114,30 @@ def _pages_of_rows(rows: Rows, query: Ids, rank: Integers | None) -> Integers:
     for role in ("session", "user"):
         column = rows.column(role)
         if column is not None and rows.columns.get(role) != rows.columns.get("query"):
-            begins[1:] |= np.diff(encode_ids(column, role, rows.source).codes) != 0
+            begins[1:] |= np.diff(_codes_or_none(column)) != 0
     return np.cumsum(begins) - 1
+
+
+def _check_mixed(rows: Rows, page_ids: Integers) -> None:
+    """Count page ids that several queries have; ``page_ids`` (n,) are those of the pages.
+
+    Where most have several, the column is no page id: a number of the page of results, perhaps.
+    """
+    times = np.bincount(page_ids)
+    mixed = int((times > 1).sum())
+    if "page" in rows.columns.guessed and mixed > 0.5 * (times > 0).sum():
+        raise BadLog(
+            f"{rows.source.where}: most ids of the column {rows.columns.by_role['page']!r} stand "
+            'for several queries, so they are no page ids; give page=…, or page="" for none'
+        )
+    rows.report.count("mixed_pages", mixed)
+
+
+def _codes_or_none(column: pa.ChunkedArray) -> Integers:
+    """Return numbers of equal ids, (n,); -1 where there is none, as of a user not logged in."""
+    encoded = one_dictionary(column.cast(value_type(column)))
+    codes: Integers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64)
 
 
 def _feature_rows(rows: Rows) -> Floats:

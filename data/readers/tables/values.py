@@ -206,7 +206,7 @@ def page_array(
         raise BadLog(f"{source.where}: {role} must be one value per page, not {kind}")
     if pa.types.is_floating(kind) and as_ids:
         column = _whole_numbers(column, role, source)
-    elif not as_ids and not is_text(kind):
+    elif not as_ids and not is_text(kind) and not pa.types.is_time(kind):
         return _plain_numbers(column, kind)
     texts = pc.fill_null(column.cast(pa.string()), "")
     if role == "time":
@@ -221,6 +221,8 @@ def _plain_numbers(column: pa.ChunkedArray, kind: pa.DataType) -> np.ndarray[Any
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return column.cast(pa.timestamp("us", kind.tz if pa.types.is_timestamp(kind) else None),
                            safe=False).cast(pa.timestamp("us")).to_numpy()  # fmt: skip
+    if pa.types.is_duration(kind):
+        return column.cast(pa.duration("us"), safe=False).to_numpy()
     if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         return column.cast(pa.float64(), safe=False).to_numpy()
     if pa.types.is_boolean(kind):

@@ -90,6 +90,12 @@ def test_a_missing_feature_or_extra_column_is_an_error():
             read_log(PLAIN, **given)
 
 
+def test_a_guessed_page_that_several_queries_have_is_no_page():
+    with pytest.raises(BadLog, match="most ids of the column 'page' stand for several queries"):
+        read_log(PLAIN | {"page": [1, 1, 1, 1]})
+    assert len(read_log(PLAIN | {"page": [1, 1, 1, 1]}, page="")[1]) == 2
+
+
 def test_two_columns_of_one_name_are_an_error(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("query,doc, doc,rank,click\na,b,c,1,0\n")

@@ -15,6 +15,7 @@ PLAIN = {
     "click": [0, 1, 0, 0],
 }
 CLICKED = {"query": ["a", "b"], "docs": [["u", "v"], ["u", "w"]], "clicks": [["v", "x"], ["v"]]}
+MIXED = {name: [*values, values[0]] for name, values in PLAIN.items()}
 MANY = {
     "query": ["a"] * 203,
     "doc": [f"d{n}" for n in range(203)],
@@ -29,7 +30,7 @@ CASES = [
     ("rank_gaps", 1, PLAIN | {"rank": [2, 3, 1, 2]}),
     ("rank_gaps", 1, PLAIN | {"rank": [0, 1, 1, 2]}),
     ("rank_ties", 1, PLAIN | {"rank": [1, 1, 1, 2], "page": [1, 1, 2, 2]}),
-    ("mixed_pages", 1, PLAIN | {"page": [7, 7, 7, 7]}),
+    ("mixed_pages", 1, {**MIXED, "page": [7, 7, 7, 7, 8]}),
     ("similar_queries", 1, PLAIN | {"query": ["a b", "a b", "A  B", "A  B"]}),
     ("similar_documents", 2, PLAIN | {"doc": ["u", "U", "u ", "w"]}),
     ("zero_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]}),

@@ -73,6 +73,12 @@ def test_another_session_is_another_page():
     assert log.clicks.tolist() == CLICKS
 
 
+def test_a_user_who_is_not_logged_in_is_no_error():
+    _, log = read_log(LONG | {"user": ["x", "x", "x", None, None]})
+    assert log.extra["user"].tolist() == ["x", ""]
+    assert log.clicks.tolist() == CLICKS
+
+
 def test_a_negative_rank_is_an_error():
     with pytest.raises(BadLog, match="row 3: the rank is -1"):
         read_log(LONG | {"rank": [1, 2, 3, -1, 2]})
@@ -227,6 +233,14 @@ def test_propensities_that_differ_within_a_page_are_those_of_slots():
 def test_propensities_of_slots_may_be_said_to_be_so():
     _, log = read_log(LONG | {"propensity": [0.5] * 5}, propensity_of="slot")
     np.testing.assert_allclose(np.exp(log.log_propensity), [1 / 8, 1 / 4])
+
+
+def test_pages_that_are_cut_have_the_propensities_of_their_slots_only():
+    given = LONG | {"propensity": [0.5, 0.5, 0.25, 0.5, 0.5]}
+    _, log = read_log(given, slots=1)
+    np.testing.assert_allclose(np.exp(log.log_propensity), [0.5, 0.5])
+    with pytest.raises(BadLog, match="slots= cuts pages whose propensities are of the whole page"):
+        read_log(LONG | {"propensity": [0.5] * 5}, slots=2)
 
 
 def test_propensities_of_list_rows_are_numbers_or_lists():
