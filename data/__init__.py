@@ -1,5 +1,6 @@
 """Worlds and click logs."""
 
+from .joining import join_log
 from .log import ClickLog
 from .readers.letor import load_letor
 from .readers.pyclick import read_pyclick
@@ -11,6 +12,6 @@ from .synthetic import embedded_world, synthetic_world
 from .world import World
 
 __all__ = [
-    "BadLog", "ClickLog", "LogReport", "World", "embedded_world", "load_letor", "read_log",
-    "read_pyclick", "read_sessions", "synthetic_world",
+    "BadLog", "ClickLog", "LogReport", "World", "embedded_world", "join_log", "load_letor",
+    "read_log", "read_pyclick", "read_sessions", "synthetic_world",
 ]  # fmt: skip

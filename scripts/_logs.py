@@ -49,11 +49,23 @@ def read_own_log(options: LogOptions) -> OwnLog:
         world = world_of(options.world_setting())
         return OwnLog(world, saved_log(str(path), world))
     found = read_table(path, options.column or [], options.format, options.strict)
-    if options.world:
-        world = world_of(options.world_setting())
-        found.log.check_world(world)
+    return found if not options.world else join_own_log(found, options)
+
+
+def join_own_log(found: OwnLog, options: LogOptions, world: data.World | None = None) -> OwnLog:
+    """Return a log that was read from a table in the indices of a world that there was before."""
+    world = world_of(options.world_setting()) if world is None else world
+    if found.log.fingerprint == world.fingerprint:
         return found._replace(world=world)
-    return found
+    where = found.report.where if found.report else "the log"
+    log, left_out = data.join_log(found.log, found.world, world)
+    if not len(log):
+        raise ValueError(f"{where}: no page shows queries and documents that {world} has")
+    if left_out and found.report is not None:
+        found.report.notes.append(
+            f"{left_out:,} pages are left out: their queries or documents are not in the world."
+        )
+    return OwnLog(world, log, found.report)
 
 
 def read_table(

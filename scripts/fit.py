@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from clickgym import clickmodels, data, studies
 from clickgym.scripts._inputs import real_logs, saved_log
-from clickgym.scripts._logs import LogOptions, read_own_log, say
+from clickgym.scripts._logs import LogOptions, join_own_log, read_own_log, read_table, say
 from clickgym.scripts._options import option, parse
 from clickgym.studies.own_log.kept_logs import LOG
 from clickgym.studies.runner import SETTINGS, require_writable
@@ -39,8 +39,9 @@ class Fit(LogOptions):
     labels: str | None = option(None, "human grades for --sessions", metavar="FILE", absent="none")
     clicked_only: bool = option(False, "leave out pages without a click, as the paper does")
     test: str | None = option(
-        None, "saved log to judge on", metavar="FILE", absent="a part of the log"
-    )
+        None, "saved log to judge on, or a table in the ids of the log", metavar="FILE",
+        absent="a part of the log",
+    )  # fmt: skip
     split: list[float] = option(
         [0.8, 0.1, 0.1], "shares of the log to fit to, validate on (may be left out) and judge on",
         metavar="SHARE",
@@ -94,7 +95,7 @@ def read_parts(settings: Fit) -> Parts:
         world, found = real_logs(settings.pyclick, sessions, settings.labels)
     whole = found[0] if len(found) == 1 else None
     if settings.test:
-        found.append(saved_log(settings.test, world))
+        found.append(_read_test(settings.test, settings, world))
     if settings.clicked_only:
         found = [log[log.clicks.any(axis=1)] for log in found]
     parts = found if len(found) > 1 else _split(found[0], settings)
@@ -106,6 +107,13 @@ def read_parts(settings: Fit) -> Parts:
         if not len(named[name]):
             raise ValueError(f"--split leaves no page to {name}: the log has {len(found[0])}")
     return Parts(world, whole, named, report)
+
+
+def _read_test(path: str, settings: Fit, world: data.World) -> data.ClickLog:
+    if not Path(path).exists() or data.ClickLog.is_saved(path):
+        return saved_log(path, world)
+    found = read_table(Path(path), settings.column or [], settings.format, settings.strict)
+    return join_own_log(found, settings, world).log
 
 
 def _split(log: data.ClickLog, settings: Fit) -> list[data.ClickLog]:

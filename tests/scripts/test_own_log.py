@@ -27,9 +27,12 @@ ALONE = ["--jobs", "1"]
 QUERIES = ("söder mälarstrand", "tea & biscuits", '"quoted", twice')
 
 
-def write_table(path, pages=300, slots=4, header=("serp", "term", "url", "pos", "clicked")):
+HEADER = ("serp", "term", "url", "pos", "clicked")
+
+
+def write_table(path, pages=300, slots=4, header=HEADER, seed=0, name="example.org"):
     """Write pages of up to six documents for each query; the lower its number, the more clicks."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
@@ -37,7 +40,7 @@ def write_table(path, pages=300, slots=4, header=("serp", "term", "url", "pos", 
             query = QUERIES[page % len(QUERIES)]
             for rank, document in enumerate(rng.permutation(slots + 2)[:slots]):
                 clicked = rng.random() < 0.8 / (1 + rank) / (1 + document)
-                url = f"https://example.org/{query[:4]}/{document}"
+                url = f"https://{name}/{query[:4]}/{document}"
                 writer.writerow([f"page {page}", query, url, rank + 1, int(clicked)])
     return str(path)
 
@@ -365,6 +368,33 @@ def test_a_policy_of_another_log_is_refused(trained, tmp_path, capsys):
     assert re.search(r"--policy .*belongs to another world", capsys.readouterr().err)
     assert main(["ope", "estimate"]) == 1
     assert "give the --log to estimate from" in capsys.readouterr().err
+
+
+def test_a_later_log_is_read_in_the_world_of_the_policy(fitted, trained, tmp_path, capsys):
+    later = write_table(tmp_path / "later.csv", 31, seed=5)
+    with Path(later).open("a", encoding="utf-8") as file:
+        file.write("page 31,tea & biscuits,https://example.org/new,1,1\n")
+    out = tmp_path / "estimates.parquet"
+    files = ["--policy", str(trained / "policy.safetensors"), "--out", str(out)]
+    where = ["--world", str(fitted / "world.safetensors"), "--estimator", "wpi"]
+    assert main(["ope", "estimate", later, *files, *where]) == 0
+    assert "1 pages are left out" in capsys.readouterr().out
+    clicks = data.read_log(later)[1].clicks[:-1].sum(axis=1)
+    assert studies.load_rows(out)[0]["value"] == pytest.approx(clicks.mean())
+
+
+def test_models_are_judged_on_another_table(table, tmp_path):
+    later = write_table(tmp_path / "later.csv", 60, seed=5)
+    out = tmp_path / "out"
+    words = ["--test", later, "--model", "dCTR", "--out", str(out), *ALONE]
+    assert main(["fit", table, *words]) == 0
+    world, log = data.read_log(table)
+    test, left_out = data.join_log(*reversed(data.read_log(later)), world)
+    assert left_out == 0
+    expected = evaluation.perplexity(clickmodels.fit("dCTR", log, world), test).mean
+    assert studies.load_rows(out / "rows.parquet")[0]["PPL"] == pytest.approx(expected)
+    words[1] = write_table(tmp_path / "unknown.csv", 3, name="elsewhere")
+    assert main(["fit", table, *words, "--overwrite"]) == 1
 
 
 # What needs grades
