@@ -57,6 +57,22 @@ class CrossTable:
         return np.asarray(self.promised - self.others)
 
     @property
+    def liking(self) -> Floats:
+        """How much better than others the other models find each policy, (P,).
+
+        The median over them of what they say, less the mean of what the same judge says of all
+        policies but its own: judges that are generous to all count no more than strict ones. NaN
+        where there are no other judges.
+        """
+        if len(self.judges) < 2:
+            return np.full(len(self.policies), np.nan)
+        rest = np.array(self.values, dtype=np.float64)
+        rest[np.arange(len(self.policies)), list(self.own)] = np.nan
+        asked = ~np.isnan(rest).all(axis=0)  # a judge may have none but its own policies
+        centred = rest[:, asked] - np.nanmean(rest[:, asked], axis=0)
+        return np.asarray(np.nanmedian(centred, axis=1))
+
+    @property
     def suspect(self) -> int | None:
         """The policy with the largest excess: its index; None where there are no other judges."""
         return int(np.argmax(self.excess)) if len(self.judges) > 1 and len(self.policies) else None

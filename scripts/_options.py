@@ -60,6 +60,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "format of a kind of its own", "metavar": "NAME",
         "known": partial(tuple, FORMATS), "absent": "a table with named columns",
     },
+    "split_by": _LOG | {
+        "help": "column whose values stay together: time (the latest pages judge), user, session",
+        "metavar": "NAME", "absent": "pages are drawn one by one",
+    },
     "strict": _LOG | {"help": "refuse a table in which anything is odd"},
     "world": _WORLD | {
         "help": "saved world, or LETOR file", "metavar": "FILE",

@@ -89,6 +89,7 @@ def _setting_options(
             fields += _world_options(getattr(known, "world", None))
         elif _flag(field):
             default = getattr(known, field.name) if known else None
+            default = None if default == "" else default  # not given
             fields.append(_make_option(field, hints[field.name], default, presets))
     return fields
 

@@ -46,10 +46,7 @@ class Fit(LogOptions):
         [0.8, 0.1, 0.1], "shares of the log to fit to, validate on (may be left out) and judge on",
         metavar="SHARE",
     )  # fmt: skip
-    split_by: str | None = option(
-        None, "column whose values stay together: time (the latest pages judge), user, session",
-        metavar="NAME", absent="pages are drawn one by one",
-    )  # fmt: skip
+    split_by: str | None = option(None)
     model: list[str] = option(
         ["PBM", "UBM", "DBN"], "click model, or all for every one", also=("all",)
     )

@@ -56,7 +56,7 @@ def compute_study(
     study.check()
     if jobs == 0 or not isinstance(jobs, int):
         raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
-    results: Results = {}
+    results = Results()
     computed = total = failed = 0
     failures: list[str] = []
     for stage in study.stages(Path(folder), results):
@@ -70,6 +70,11 @@ def compute_study(
             (cell, record["result"])
             for cell, record in zip(stage.cells, records, strict=True)
             if record is not None and "result" in record
+        ]
+        results.failures[stage.name] = [
+            (cell, record["error"])
+            for cell, record in zip(stage.cells, records, strict=True)
+            if record is not None and "error" in record
         ]
         if stage.required:
             failed += _tell_failures(stage, records, Path(folder))
@@ -93,7 +98,7 @@ def _tell_failures(stage: Stage, records: list[dict[str, Any] | None], folder: P
     errors = [record["error"] for record in records if record is not None and "error" in record]
     if errors:
         text = f"{len(errors)} of {len(records)} cells failed, the first with {errors[0]}"
-        if len(errors) == len(records):
+        if len(errors) == len(records) and not stage.may_fail:
             raise ValueError(f"{text} (--retry-failed tries again)")
         where = f"{folder / stage.folder}/*.error.json"
         print(f"{text} (--retry-failed tries again): {where}", file=sys.stderr)

@@ -32,7 +32,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 170  # of tables that are printed to a file
-Results = dict[str, list[tuple[Cell, Result]]]  # by stage, the cells that did not fail
+
+
+class Results(dict[str, list[tuple[Cell, Result]]]):
+    """By stage, the cells that did not fail, with their results.
+
+    Attributes
+    ----------
+    failures : dict
+        By stage, the cells that failed, with what they failed with.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures: dict[str, list[tuple[Cell, str]]] = {}
 
 
 def setting(default: Any, text: str | None = None, **more: Any) -> Any:
@@ -67,6 +80,7 @@ class Stage:
     required : whether the rows need these cells. The others only prepare something that later
         cells would otherwise make themselves, so their failures show there.
     label : what to call a cell that failed; None where only their number is told.
+    may_fail : whether there is a report even where all of these cells failed.
     """
 
     name: str
@@ -77,6 +91,7 @@ class Stage:
     folder: str = "cells"
     required: bool = True
     label: Callable[[Any], str] | None = None
+    may_fail: bool = False
 
 
 @dataclass
@@ -87,7 +102,8 @@ class Report:
     ----------
     title, summary : of the page ``report.html``.
     tables : by heading; all of them make ``tables.md`` and the page.
-    figures : by the name of their file, with their caption.
+    figures : by the name of their file, with their caption, up to whose ":" is their heading;
+        tables with the same heading stand below them.
     sections : HTML by heading, for the top of the page.
     texts : other files, by name.
     tables_kept : tables to save as Parquet, by the name of their file.
@@ -114,8 +130,10 @@ class Report:
         for name, (caption, figure) in self.figures.items():
             save_figure(figure, clear_way(folder / name))
             png = (folder / name).read_bytes()
-            sections[caption.partition(":")[0]] = figure_section(png, caption)
-        sections |= {heading: tables_section(part) for heading, part in self.tables.items()}
+            heading = caption.partition(":")[0]
+            sections[heading] = sections.get(heading, "") + figure_section(png, caption)
+        for heading, part in self.tables.items():
+            sections[heading] = sections.get(heading, "") + tables_section(part)
         sections["Settings"] = settings_section(settings)
         every = [table for part in self.tables.values() for table in part]
         texts = {"tables.md": "\n".join(table.to_markdown() for table in every), **self.texts}

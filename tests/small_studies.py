@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from own_study import Powers
 
@@ -24,6 +26,7 @@ def own_log():
 
 
 OWN_LOG = own_log()
+CLICKS = Path(__file__).parent / "own_clicks.csv"  # a table as ``own_tables`` writes it
 SMALL = {
     "curse": studies.Curse(("DBN",), ("random",), ("PBM", "UBM"), slots=3, **FEW),
     "compare": studies.Compare(
@@ -42,5 +45,6 @@ SMALL = {
     "promises": studies.Promises(
         ("DBN",), ("PBM", "UBM"), ("Top-Down",), ("random",), pages=100, slots=3, **FEW
     ),
+    "report": studies.OwnLogReport(str(CLICKS), models=("UBM", "ARM")),
     "powers": Powers(),
 }  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +64,8 @@ class PseudoinverseWeights:
         queries: ArrayLike,
         samples: int = SAMPLES,
         seed: int = 0,
+        *,
+        _fill: bool = True,
     ) -> None:
         if logging.slots != target.slots:
             raise ValueError(f"target shows {target.slots} slots, logging {logging.slots}")
@@ -79,13 +82,39 @@ class PseudoinverseWeights:
         self._never_repeats = np.zeros(len(self.queries), dtype=bool)
         self._halves: Floats | None = None
         self.exact, self._logging_exact = True, True
-        for place, query in enumerate(self.queries.tolist()):
-            self._fill_table(place, query, samples, seed)
-        self._warn_outside()
+        if _fill:
+            for place, query in enumerate(self.queries.tolist()):
+                shown = slate_moments(logging, query, samples, seed)
+                self._fill_table(place, query, shown, samples, seed)
+            self._warn_outside()
 
-    def _fill_table(self, place: int, query: int, samples: int, seed: int) -> None:
-        """Solve for the table of one query."""
-        shown = wanted = slate_moments(self.logging, query, samples, seed)
+    @classmethod
+    def of_targets(
+        cls,
+        logging: Policy,
+        targets: Sequence[Policy],
+        queries: ArrayLike,
+        samples: int = SAMPLES,
+        seed: int = 0,
+    ) -> list[Self]:
+        """Return the weights of several targets, for which each query's moments are found once.
+
+        The same as one by one, without keeping the logging policy's moments of all queries.
+        """
+        made = [cls(logging, target, queries, samples, seed, _fill=False) for target in targets]
+        for place, query in enumerate(made[0].queries.tolist() if made else []):
+            shown = slate_moments(logging, query, samples, seed)
+            for one in made:
+                one._fill_table(place, query, shown, samples, seed)
+        for one in made:
+            one._warn_outside()
+        return made
+
+    def _fill_table(
+        self, place: int, query: int, shown: SlateMoments, samples: int, seed: int
+    ) -> None:
+        """Solve for the table of one query, of which logging has the moments ``shown``."""
+        wanted = shown
         if self.target is not self.logging:
             wanted = slate_moments(self.target, query, samples, seed + 1)
         marginals = self._marginals(wanted)

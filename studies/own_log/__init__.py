@@ -1,1 +1,1 @@
-"""Studies of a log of one's own: kept in the run's folder, fitted to and judged."""
+"""Studies of a log of one's own: fitted to, judged, and reported on."""

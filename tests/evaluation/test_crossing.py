@@ -21,6 +21,16 @@ def test_own_promise_median_of_the_others_and_their_difference():
     assert TABLE.suspect == 2
 
 
+def test_a_judge_that_is_generous_to_all_counts_no_more_than_a_strict_one():
+    found = TABLE.liking
+    # less the means 0.9, 0.95, 1.1 and 2.8 / 3 of what A, B, C and D say of others' policies
+    assert found == pytest.approx([0.0, 0.1, -0.1])
+    generous = evaluation.CrossTable(
+        TABLE.policies, TABLE.judges, TABLE.values + np.array([0.0, 0.0, 5.0, 0.0]), TABLE.own
+    )
+    assert generous.liking == pytest.approx(found)
+
+
 def test_a_single_judge_has_no_others():
     alone = evaluation.CrossTable(["A"], ["A"], np.array([[1.0]]), [0])
     assert np.isnan(alone.others).all()

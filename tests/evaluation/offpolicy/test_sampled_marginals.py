@@ -62,3 +62,14 @@ def test_a_clipped_weight_has_no_error_of_its_own():
     bare = np.clip(weights.of(LOG.query, LOG.ranking), -1e-9, 1e-9) * CLICKS
     assert plain.stderr == estimate("pi", LOG, CLICKS, DRAWN, RANKER, weights=weights).stderr
     assert clipped.stderr == pytest.approx(bare.std(ddof=1) / np.sqrt(len(LOG)))
+
+
+def test_weights_of_several_targets_are_those_of_each_alone():
+    targets, queries = [RANKER, Drawing(UNIFORM), DRAWN], np.arange(Q)
+    together = PseudoinverseWeights.of_targets(DRAWN, targets, queries, 500, seed=3)
+    for one, target in zip(together, targets, strict=True):
+        alone = PseudoinverseWeights(DRAWN, target, queries, 500, seed=3)
+        assert one.exact == alone.exact
+        assert one.tables.tolist() == alone.tables.tolist()
+        variance = one.sampling_variance(LOG.query, LOG.ranking, CLICKS)
+        assert variance == alone.sampling_variance(LOG.query, LOG.ranking, CLICKS)

@@ -1,0 +1,248 @@
+"""What the numbers of a report on one's own log say, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...evaluation import CrossTable
+from ..engine.rows import Row, distinct, where
+
+CLEAR = 0.1  # a promise this much above the others' median is the optimiser's curse
+_RANDOM = 0.5  # chance of two equal pages, above which the log is hardly random
+_ALIKE = 0.5  # rank correlation of two halves, below which a model is not stable
+_ENOUGH = 100  # pages; estimates that rest on fewer say little
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the rows of a report say."""
+
+    rows: Sequence[Row]
+
+    def of_log(self, quantity: str) -> float | None:
+        """Return a number of the log."""
+        (row,) = where(self.rows, part="log", quantity=quantity)
+        value: float | None = row["value"]
+        return value
+
+    @cached_property
+    def perplexities(self) -> dict[str, Row]:
+        """The row of each fitted model's perplexity."""
+        return {row["model"]: row for row in where(self.rows, part="model", quantity="perplexity")}
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The fitted models."""
+        return list(self.perplexities)
+
+    @cached_property
+    def best_model(self) -> str:
+        """The model with the lowest perplexity on held-out pages."""
+        return min(self.models, key=lambda name: self.perplexities[name]["value"] or np.inf)
+
+    @cached_property
+    def as_good(self) -> list[str]:
+        """Other models whose interval reaches the best one's."""
+        best = self.perplexities[self.best_model]
+        return [
+            name
+            for name, row in self.perplexities.items()
+            if name != self.best_model and row["low"] <= best["high"]
+        ]
+
+    @cached_property
+    def logged(self) -> dict[str, float | None]:
+        """What each model says that the held-out pages earned."""
+        return {row["model"]: row["value"] for row in where(self.rows, quantity="logged")}
+
+    @cached_property
+    def cross(self) -> CrossTable | None:
+        """What every model says of every policy; None without policies."""
+        judged = where(self.rows, part="judgement")
+        if not judged:
+            return None
+        names, judges = distinct(judged, "policy"), distinct(judged, "judge")
+        values = np.full((len(names), len(judges)), np.nan)
+        own = [0] * len(names)
+        for row in judged:
+            place = names.index(row["policy"])
+            values[place, judges.index(row["judge"])] = row["value"]
+            own[place] = judges.index(row["model"])
+        return CrossTable(names, judges, values, own)
+
+    @cached_property
+    def suspect(self) -> int | None:
+        """The policy whose own model promises most above the others' median."""
+        return None if self.cross is None else self.cross.suspect
+
+    @cached_property
+    def only_own_judge(self) -> bool:
+        """Whether that promise is far above what the others say."""
+        if self.cross is None or self.suspect is None:
+            return False
+        others = self.cross.others[self.suspect]
+        return bool(self.cross.excess[self.suspect] > CLEAR * max(others, 1e-12))
+
+    @cached_property
+    def recommended(self) -> int | None:
+        """The policy that models other than its own like best; its own where there are none."""
+        if self.cross is None:
+            return None
+        liked = self.cross.promised if self.suspect is None else self.cross.liking
+        return int(np.argmax(liked))
+
+    def lift(self, policy: int) -> float | None:
+        """Return the median gain over the pages as logged, each by the same other model."""
+        assert self.cross is not None
+        gains = [
+            self.cross.values[policy, place] - logged
+            for place, judge in enumerate(self.cross.judges)
+            if place != self.cross.own[policy] and (logged := self.logged.get(judge)) is not None
+        ]
+        return float(np.median(gains)) if gains else None
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The ranks that are tied together."""
+        rows = where(self.rows, part="log", quantity="group")
+        return [[row["rank"] for row in where(rows, value=n)] for n in distinct(rows, "value")]
+
+    def estimate(self, policy: str, quantity: str) -> Row | None:
+        """Return the row of an estimate."""
+        found = where(self.rows, part="estimate", policy=policy, quantity=quantity)
+        return found[0] if found else None
+
+
+def summarise(found: Findings, name: str) -> str:
+    """Return the paragraph at the top of the page."""
+    parts = [_say_log(found, name), _say_models(found), _say_suspect(found), _say_policy(found)]
+    parts += [_say_estimates(found), _say_log_limits(found), _say_failures(found)]
+    return " ".join(part for part in parts if part)
+
+
+def _say_log(found: Findings, name: str) -> str:
+    pages, queries = found.of_log("impressions"), found.of_log("queries")
+    clicks = found.of_log("clicks_per_page")
+    return (
+        f"{name} has {pages:,.0f} pages of {queries:,.0f} queries, with {clicks:.3f} clicks per "
+        "page."
+    )
+
+
+def _say_models(found: Findings) -> str:
+    best = found.perplexities[found.best_model]
+    text = (
+        f"Of {_join(found.models)}, {found.best_model} predicts clicks on held-out pages best "
+        f"(perplexity {best['value']:.4f}, between {best['low']:.4f} and {best['high']:.4f})"
+        if len(found.models) > 1
+        else f"{found.best_model} has perplexity {best['value']:.4f} on held-out pages"
+    )
+    if found.as_good:
+        verb = "is" if len(found.as_good) == 1 else "are"
+        text += f"; {_join(found.as_good)} {verb} not clearly worse"
+    unstable = [
+        row["model"]
+        for row in where(found.rows, part="stability", quantity="correlation")
+        if row["value"] is not None and row["value"] < _ALIKE
+    ]
+    if unstable:
+        text += f"; fitted to two halves of the log, {_join(unstable)} would rank quite differently"
+    return text + "."
+
+
+def _say_suspect(found: Findings) -> str:
+    cross, place = found.cross, found.suspect
+    if cross is None or place is None:
+        return ""
+    name, judge = cross.policies[place], cross.judges[cross.own[place]]
+    promised, others = cross.promised[place], cross.others[place]
+    if found.only_own_judge:
+        return (
+            f"Do not trust {name}: {judge} itself promises {promised:.3f} clicks per page for this "
+            f"ranking, while the median of the other models is {others:.3f}. Only its own judge "
+            "likes it so much: the search found what this model gets wrong. That is the "
+            "optimiser's curse."
+        )
+    return (
+        f"No promise is far above what the other models say; the largest difference is that of "
+        f"{name} ({promised:.3f} by {judge} itself, {others:.3f} by the others' median)."
+    )
+
+
+def _say_policy(found: Findings) -> str:
+    cross, place = found.cross, found.recommended
+    if cross is None or place is None:
+        return ""
+    if found.suspect is None:
+        return "With a single model there is no second opinion on its rankings."
+    text = (
+        f"The ranking that models other than its own like best is {cross.policies[place]}: "
+        f"{cross.others[place]:.3f} clicks per page by their median"
+    )
+    gain = found.lift(place)
+    if gain is not None:
+        text += (
+            f", {gain:.3f} more than they expect of the pages as logged" if gain > 0
+            else ", no more than they expect of the pages as logged, so there is no case for a "
+            "change"
+        )  # fmt: skip
+    return text + "."
+
+
+def _say_estimates(found: Findings) -> str:
+    cross, place = found.cross, found.recommended
+    if cross is None or place is None:
+        return ""
+    rows = [found.estimate(cross.policies[place], f"{name} size") for name in ("wips", "wpi")]
+    sizes = [row["value"] for row in rows if row is not None and row["value"] is not None]
+    if not sizes:
+        return ""
+    pages = found.of_log("held_out") or 0.0
+    size = f"{max(sizes):,.0f}" if max(sizes) >= 1 else "less than one"
+    if max(sizes) >= _ENOUGH:
+        return f"Estimates without any model rest on effectively {size} of {pages:,.0f} pages."
+    return (
+        f"The log cannot confirm it: estimates without any model rest on effectively {size} of "
+        f"{pages:,.0f} held-out pages, so try it on a small share of traffic first."
+    )
+
+
+def _say_log_limits(found: Findings) -> str:
+    texts = []
+    if len(found.groups) > 1:
+        groups = " and ".join(_ranks(group) for group in found.groups[:4])
+        more = " and others" if len(found.groups) > 4 else ""
+        texts.append(
+            f"Ranks {groups}{more} share no documents, so no model can tell how much more users "
+            "look at the ones than at the others."
+        )
+    same = found.of_log("same_page")
+    if same is not None and same > _RANDOM:
+        texts.append(
+            f"The log is hardly random: two pages of the same query are equal in {same:.0%} of "
+            "cases, so it says little about other orders."
+        )
+    return " ".join(texts)
+
+
+def _say_failures(found: Findings) -> str:
+    failed = [row["model"] or row["quantity"] for row in where(found.rows, part="failure")]
+    return f"What failed, and is missing below: {_join(failed)}." if failed else ""
+
+
+def _ranks(group: Sequence[int]) -> str:
+    """Return ranks as they are said: "3", "1 to 3", or "1, 4, 7"."""
+    if len(group) > 1 and list(group) == list(range(group[0], group[-1] + 1)):
+        return f"{group[0]} to {group[-1]}"
+    return ", ".join(map(str, group))
+
+
+def _join(names: Sequence[Any]) -> str:
+    """Return names as they are listed in a sentence."""
+    texts = [str(name) for name in names]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,0 +1,272 @@
+"""The report on a log of one's own: which click model to trust, and what it would show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ... import clickmodels
+from ...common import checks
+from ..constants import FOUR_MODELS
+from ..engine.grid import Result
+from ..engine.rows import Row, where
+from ..registry import register
+from ..study import Report, Results, Stage, Study, setting
+from ..worlds import check_names, longest_first, require_generative
+from .cells import (
+    MAX_REWARD,
+    OPTIMISERS,
+    TRAIN,
+    VERSION,
+    JudgeCell,
+    Judged,
+    LogNumbers,
+    OwnFitCell,
+    OwnFitted,
+    OwnPolicy,
+    OwnPolicyCell,
+    ReadCell,
+    Stability,
+    StabilityCell,
+    fit_cell,
+    judge_cell,
+    policy_cell,
+    read_cell,
+    stability_cell,
+)
+from .estimates import VERSION as ESTIMATE_VERSION
+from .estimates import EstimateCell, Estimated, estimate_cell
+from .own_log_report import make_report
+from .source import HALVES, LogSource, read_source
+
+READING, FITTING, COMPARING = "reading the log", "fitting models", "comparing halves"
+OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
+_PARTS = {
+    "about-log.parquet": ("log", "oddity", "rank", "tie", "tail", "file"),
+    "about-models.parquet": ("model", "model by rank", "stability", "failure"),
+    "about-policies.parquet": ("policy", "judgement", "estimate", "logging", "example"),
+}
+
+
+@register("report")
+@dataclass(frozen=True)
+class OwnLogReport(Study):
+    """Report on a log of your own: which click model to trust, and what it would have you show.
+
+    Any table of clicks will do (CSV, TSV, JSON lines, Parquet, Arrow): columns are guessed from
+    their names. No grades, propensities or settings are needed.
+
+    Example:
+      clickgym report clicks.csv
+      clickgym report clicks.csv --column query=term document=sku --model PBM UBM --out my-report
+    """
+
+    log: str = setting("", either=True)
+    columns: tuple[str, ...] = setting((), flag="column")
+    format: str = setting("")
+    world_file: str = setting(
+        "", "saved world of the log", flag="world", group="the log", absent="a table makes its own"
+    )
+    models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
+    slots: int = setting(
+        0, "documents of a page that count, or usual: as many as 99% of pages have", word="usual"
+    )
+    split_by: str = setting("")
+    stability: bool = setting(
+        True, "fit to both halves of the log too, to see whether a model ranks alike"
+    )
+    seed: int = setting(0)
+
+    def source(self, folder: Path | str = "") -> LogSource:
+        """Return where the log is; raise where nothing says it, or the files are not there."""
+        if not self.log:
+            raise ValueError("give a table of clicks, or a saved log and its --world")
+        return LogSource.of(
+            self.log, self.world_file, columns=tuple(self.columns), format=self.format,
+            slots=self.slots, split_by=self.split_by, seed=self.seed, folder=str(folder),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Raise where the report could not be made; the log is read for it."""
+        check_names(models=(self.models, clickmodels.names()))
+        checks.positive_integer(self.seed, "seed", 0)
+        checks.positive_integer(self.slots, "slots", 0)
+        require_generative(self.models)
+        log = read_source(self.source()).log
+        if self.split_by and self.split_by not in log.extra:
+            known = ", ".join(log.extra) or "no such columns"
+            raise ValueError(f"split_by: the log has no {self.split_by!r} to split by, but {known}")
+        if len(log) < 10:
+            raise ValueError(f"{self.log}: {len(log)} pages are too few to split")
+
+    def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
+        """Give the log, the models, their policies, and what is said of them."""
+        source = self.source(folder)
+        yield Stage(READING, read_cell, [ReadCell(source)], VERSION, LogNumbers)
+        names = longest_first(self.models)
+        parts = (TRAIN, *HALVES) if self.stability else (TRAIN,)
+        fits = [OwnFitCell(source, name, part) for name in names for part in parts]
+        yield Stage(FITTING, fit_cell, fits, VERSION, OwnFitted)
+        done = {(cell.model, cell.part) for cell, _ in results[FITTING]}
+        halved = [n for n in self.models if all((n, half) in done for half in HALVES)]
+        if halved:
+            cells = [StabilityCell(source, name) for name in halved]
+            yield Stage(COMPARING, stability_cell, cells, VERSION, Stability, may_fail=True)
+        fitted = [name for name in names if (name, TRAIN) in done]
+        policies = [
+            OwnPolicyCell(source, name, optimiser)
+            for optimiser in (MAX_REWARD, *(one for one in OPTIMISERS if one != MAX_REWARD))
+            for name in fitted
+        ]
+        if not policies:
+            return
+        yield Stage(OPTIMISING, policy_cell, policies, VERSION, OwnPolicy, may_fail=True)
+        found = [cell for cell, _ in results[OPTIMISING]]
+        judges = tuple(name for name in self.models if name in fitted)
+        judged = [JudgeCell(cell, judges) for cell in found]
+        yield Stage(JUDGING, judge_cell, judged, VERSION, Judged, may_fail=True)
+        estimated = EstimateCell(source, tuple((cell.model, cell.optimiser) for cell in found))
+        yield Stage(
+            ESTIMATING, estimate_cell, [estimated], ESTIMATE_VERSION, Estimated, may_fail=True
+        )
+
+    def rows(self, results: Results) -> list[Row]:
+        """Return the numbers, one per row: what part of the report, of what, and how sure."""
+        ((cell, numbers),) = results[READING]
+        rows = _log_rows(numbers, cell.source)
+        order = {name: place for place, name in enumerate(self.models)}
+
+        def in_order(stage: str, model: Any) -> list[Any]:
+            return sorted(results.get(stage, []), key=lambda pair: order[model(pair[0])])
+
+        for fit, result in in_order(FITTING, lambda cell: cell.model):
+            if fit.part == TRAIN:
+                rows += _model_rows(fit, result)
+        for cell, result in in_order(COMPARING, lambda cell: cell.model):
+            rows += [
+                _row("stability", name, result[name], model=cell.model)
+                for name in ("correlation", "same_first", "compared")
+            ]
+        for cell, result in in_order(OPTIMISING, lambda cell: cell.model):
+            named = {"model": cell.model, "policy": cell.name}
+            rows.append(_row("policy", "hardly shown", result["hardly_shown"], **named))
+            rows.append(_row("file", cell.name, text=_relative(cell.rankings, cell.source)))
+            rows += [
+                _row("example", query, share, rank=rank, text=document, **named)
+                for query, share, documents in result["examples"]
+                for rank, document in enumerate(documents, start=1)
+            ]
+        for cell, result in in_order(JUDGING, lambda cell: cell.policy.model):
+            named = {"model": cell.policy.model, "policy": cell.policy.name}
+            rows += [
+                _row("judgement", "value", value, judge=judge, **named)
+                for judge, value in result["values"].items()
+            ]
+        for _, result in results.get(ESTIMATING, []):
+            rows += _estimate_rows(result)
+        for stage, failures in getattr(results, "failures", {}).items():
+            rows += [_row("failure", stage, model=_name(one), text=text) for one, text in failures]
+        return rows
+
+    def files(self, rows: list[Row]) -> dict[str, list[Row]]:
+        """Return the rows by their subject: the log, the models, the policies."""
+        return {
+            name: [row for part in parts for row in where(rows, part=part)]
+            for name, parts in _PARTS.items()
+        }
+
+    def report(self, rows: list[Row]) -> Report:
+        """Return the page."""
+        return make_report(rows, Path(self.log).name)
+
+
+def _row(
+    part: str,
+    quantity: str,
+    value: float | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    **more: Any,
+) -> Row:
+    """Return a row; numbers that nobody knows are None."""
+    numbers = {"value": value, "low": low, "high": high}
+    known: Row = {
+        name: None if number is None or math.isnan(number) else float(number)
+        for name, number in numbers.items()
+    }
+    texts = {name: more.get(name) for name in ("model", "policy", "judge", "rank", "text")}
+    return {"part": part, "quantity": quantity, **known, **texts}
+
+
+def _relative(path: Path, source: LogSource) -> str:
+    return path.relative_to(source.folder).as_posix()
+
+
+def _name(cell: Any) -> str | None:
+    """Return what a cell is of: a policy, a part of a model, or nothing more to say."""
+    if isinstance(cell, OwnFitCell):
+        return cell.model if cell.part == TRAIN else f"{cell.model} ({cell.part})"
+    named = getattr(cell, "policy", cell)
+    return getattr(named, "name", getattr(named, "model", None))
+
+
+def _log_rows(numbers: Result, source: LogSource) -> list[Row]:
+    rows = [
+        _row("log", name, numbers[name])
+        for name in (
+            "rows", "impressions", "queries", "documents", "clicks_per_page", "clicked_pages",
+            "effective_queries", "head", "rare_documents", "same_page", "propensities",
+            "weakest", "held_out", "held_out_clicks",
+        )
+    ]  # fmt: skip
+    rows.append(_row("log", "columns", text=numbers["columns"]))
+    rows += [_row("oddity", name, count) for name, count in numbers["oddities"].items()]
+    rows += [
+        _row("rank", name, value, rank=rank)
+        for name in ("shown", "click_rate", "same_document")
+        for rank, value in enumerate(numbers[name], start=1)
+    ]
+    rows += [
+        _row("tie", str(other), count, rank=rank)
+        for rank, counts in enumerate(numbers["ties"], start=1)
+        for other, count in enumerate(counts, start=1)
+    ]
+    rows += [
+        _row("log", "group", rank=rank, value=number)
+        for number, group in enumerate(numbers["groups"])
+        for rank in group
+    ]
+    size = len(numbers["tail"])
+    rows += [_row("tail", str((i + 1) / size), share) for i, share in enumerate(numbers["tail"])]
+    rows += [
+        _row("file", name, text=_relative(source.place("log", file), source))
+        for name, file in (("the world", "world.safetensors"), ("the log", "log.parquet"))
+    ]
+    return rows
+
+
+def _model_rows(fit: OwnFitCell, result: Result) -> list[Row]:
+    model = fit.model
+    numbers = (result[name] for name in ("perplexity", "low", "high"))
+    return [
+        _row("model", "perplexity", *numbers, model=model),
+        _row("model", "logged", result["logged"], model=model),
+        *(
+            _row("model by rank", "perplexity", value, rank=rank, model=model)
+            for rank, value in enumerate(result["by_rank"], start=1)
+        ),
+        _row("file", fit.model, text=_relative(fit.path, fit.source)),
+    ]
+
+
+def _estimate_rows(result: Result) -> list[Row]:
+    rows = [_row("logging", "propensities", result["left_out"], text=result["logging"])]
+    rows += [_row("logging", "doubt", text=doubt) for doubt in result["doubts"]]
+    for policy, estimates in result["values"].items():
+        for name, (value, low, high, size) in estimates.items():
+            rows.append(_row("estimate", name, value, low, high, policy=policy))
+            rows.append(_row("estimate", f"{name} size", size, policy=policy))
+    return rows

@@ -1,0 +1,222 @@
+"""A log of one's own: where it is, how it is read, and the parts that it is split into."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import data
+from ...common.typing import Booleans
+from ...data import ClickLog, World
+from ...data.readers.tables.columns import NAMES
+from ...data.readers.tables.reading import ReadLog
+from ...data.readers.tables.report import ODDITIES
+from ..engine.grid import cell_key
+from ..engine.keeping import keep_file
+from ..worlds import SPLIT
+
+READ_VERSION = "1"
+_USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
+HALVES = ("first half", "second half")
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """Which log it is; two with the same ``contents`` and settings are the same.
+
+    Parameters
+    ----------
+    path : the table or the saved log.
+    columns : which column means what, as "query=term".
+    format : "" or one of those of ``data.read_log``.
+    world : file of the saved world that a saved log belongs to; "" for a table.
+    slots : documents of a page that count; 0 for as many as 99% of the pages have.
+    split_by : "" for pages at random, or the column of the log to split by: "time", "user", ….
+    seed : of everything that is drawn.
+    folder : where files are kept.
+    contents : what the files hold, whatever their names; ``of`` finds it.
+    """
+
+    path: str = field(metadata={"key": False})
+    columns: tuple[str, ...] = ()
+    format: str = ""
+    world: str = field(default="", metadata={"key": False})
+    slots: int = 0
+    split_by: str = ""
+    seed: int = 0
+    folder: str = field(default="", metadata={"key": False})
+    contents: str = ""
+
+    @classmethod
+    def of(cls, path: str, world: str = "", **settings: Any) -> LogSource:
+        """Return the source of files, which are looked into."""
+        digest = hashlib.sha256()
+        for name in (path, world):
+            if name:
+                if not Path(name).is_file():
+                    raise FileNotFoundError(f"{name}: no such file")
+                with Path(name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        return cls(path, world=world, contents=digest.hexdigest()[:24], **settings)
+
+    @property
+    def key(self) -> str:
+        """A short name for this source: what is kept of it has this in its path."""
+        return cell_key(self, READ_VERSION)[:8]
+
+    def place(self, kind: str, name: str) -> Path:
+        """Return where a file is kept, such as ``models/1a2b3c4d/PBM.safetensors``."""
+        return Path(self.folder) / kind / self.key / name
+
+
+class OwnLog(NamedTuple):
+    """A log that was read: its world, and what the reader says of it."""
+
+    world: World
+    log: ClickLog
+    oddities: dict[str, int]
+    columns: str
+    rows: int
+
+
+@lru_cache(maxsize=1)
+def read_source(source: LogSource) -> OwnLog:
+    """Read a table, or load a saved log with its world; pages of unusual length are cut."""
+    if ClickLog.is_saved(source.path):
+        if not source.world:
+            raise ValueError(f"{source.path} was saved by clickgym: give its world too (--world)")
+        if source.columns or source.format:
+            raise ValueError(f"{source.path} was saved by clickgym: it needs no columns or format")
+        world, log = World.load(source.world), ClickLog.load(source.path)
+        log.check_world(world)
+        longest = source.slots or _usual_length(log)
+        dropped = int((log.ranking[:, longest:] >= 0).sum())
+        oddities = {ODDITIES["cut_slots"]: dropped} if dropped else {}
+        return OwnLog(world, cut_pages(log, longest), oddities, "", len(log))
+    given: dict[str, Any] = dict(_split_column(text) for text in source.columns)
+    given |= {"format": source.format or None}
+    read = _read_table(source.path, slots=source.slots or None, **given)
+    usual = _usual_length(read[1])
+    if not source.slots and usual < read[1].slots:
+        read = _read_table(source.path, slots=usual, **given)
+    world, log = read
+    if source.world:
+        world = World.load(source.world)
+        log.check_world(world)
+    oddities = {ODDITIES[name]: count for name, count in read.report.oddities.items()}
+    return OwnLog(world, log, oddities, read.report.columns, read.report.rows)
+
+
+def _read_table(path: str, **given: Any) -> ReadLog:
+    """Read a table in silence, as the page shows what is odd; errors name the option that helps."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return data.read_log(path, **given)
+    except data.BadLog as error:
+        raise ValueError(re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))) from error
+
+
+def _split_column(text: str) -> tuple[str, str]:
+    role, equals, column = text.partition("=")
+    if not equals or role not in NAMES:
+        raise ValueError(
+            f"columns: {text!r} does not say what a column means, as query=term does; what there "
+            f"is: {', '.join(NAMES)}"
+        )
+    return role, column
+
+
+def _usual_length(log: ClickLog) -> int:
+    lengths = np.count_nonzero(log.ranking >= 0, axis=1)
+    return max(int(np.quantile(lengths, _USUAL, method="inverted_cdf")), 1)
+
+
+def cut_pages(log: ClickLog, slots: int) -> ClickLog:
+    """Return the log with the first ``slots`` documents of each page.
+
+    A page that was cut has no propensity of its own any more, so a log of which one was has none.
+    """
+    if slots >= log.slots:
+        return log
+    propensity = None if (log.ranking[:, slots:] >= 0).any() else log.log_propensity
+    return replace(
+        log,
+        ranking=log.ranking[:, :slots],
+        clicks=log.clicks[:, :slots],
+        log_propensity=propensity,
+    )
+
+
+@lru_cache(maxsize=1)
+def kept_log(source: LogSource) -> tuple[World, ClickLog]:
+    """Return the world and the log of a source: from their files, or read now."""
+    world = keep_file(
+        source.place("log", "world.safetensors"),
+        lambda: read_source(source).world,
+        World.save,
+        World.load,
+    )
+    log = keep_file(
+        source.place("log", "log.parquet"), lambda: read_source(source).log, ClickLog.save,
+        ClickLog.load,
+    )  # fmt: skip
+    log.check_world(world)
+    return world, log
+
+
+class LogParts(NamedTuple):
+    """A world and the parts of its log.
+
+    ``world`` has the log's frequencies of queries, and as candidates what the training part
+    showed: of other documents no model knows anything. A query that the training part never asks
+    keeps its candidates.
+    """
+
+    world: World
+    log: ClickLog
+    train: ClickLog
+    validation: ClickLog
+    test: ClickLog
+
+    def part(self, name: str, seed: int) -> ClickLog:
+        """Return the training part ("train"), or its "first half" or "second half"."""
+        if name == "train":
+            return self.train
+        return self.train.split((0.5, 0.5), seed)[HALVES.index(name)]
+
+
+@lru_cache(maxsize=1)
+def parts_of(source: LogSource) -> LogParts:
+    """Return the parts of a source's log: to fit to, to validate on and to judge by."""
+    world, log = kept_log(source)
+    if source.split_by:
+        train, validation, test = log.split_by(source.split_by, SPLIT, source.seed)
+    else:
+        train, validation, test = log.split(SPLIT, source.seed)
+    counts = np.bincount(log.query, log.counts, world.n_queries)
+    shown = _shown(train, world)
+    candidates = np.where(shown.any(axis=1, keepdims=True), shown, world.candidates)
+    return LogParts(
+        world.with_candidates(candidates, counts / counts.sum()), log, train, validation, test
+    )
+
+
+def shown_twice(logs: Sequence[ClickLog], world: World) -> Booleans:
+    """Return which documents every one of the logs showed, (Q, N)."""
+    return np.logical_and.reduce([_shown(log, world) for log in logs])
+
+
+def _shown(log: ClickLog, world: World) -> Booleans:
+    rows, slots = np.nonzero((log.ranking >= 0) & (log.counts > 0)[:, None])
+    shown = np.zeros((world.n_queries, world.n_docs), dtype=bool)
+    shown[log.query[rows], log.ranking[rows, slots]] = True
+    return shown & world.candidates

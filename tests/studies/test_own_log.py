@@ -1,0 +1,231 @@
+"""``clickgym report``: from a table of clicks to a page, with one command."""
+
+from __future__ import annotations
+
+import csv
+import html
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from own_tables import simulate, write_table
+
+from clickgym import clickmodels, data, evaluation, policies, studies
+from clickgym.scripts import main
+from clickgym.studies.engine.rows import where
+from clickgym.studies.own_log.findings import Findings, summarise
+
+PNG = b"\x89PNG\r\n\x1a\n"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), "")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    _, _, log = simulate(40, 12, 4_000, slots=5)
+    return write_table(tmp_path_factory.mktemp("own") / "clicks.csv", log)
+
+
+@pytest.fixture(scope="module")
+def run(table):
+    """The folder of a report that nothing was configured for."""
+    folder = table.parent / "report"
+    assert main(["report", str(table), "--out", str(folder)]) == 0
+    return folder
+
+
+def rows_of(folder):
+    paths = sorted(folder.glob("about-*.parquet"))
+    return [row for path in paths for row in studies.load_rows(path)]
+
+
+def files_of(folder):
+    return {row["quantity"]: folder / row["text"] for row in where(rows_of(folder), part="file")}
+
+
+def open_in_browser(page, folder):
+    """Return what a browser makes of a page."""
+    if not BROWSER:
+        pytest.skip("there is no Chromium here")
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=True, encoding="utf-8"
+    ).stdout
+
+
+def test_the_page_has_a_paragraph_tables_and_pictures(run):
+    page = (run / "report.html").read_text(encoding="utf-8")
+    paragraph = summarise(Findings(rows_of(run)), "clicks.csv")
+    assert html.escape(paragraph, quote=False).replace("'", "&#39;") in page
+    for heading in ("What the models would have you show", "The click models", "The log", "Files"):
+        assert page.count(f"<h2>{heading}</h2>") == 1
+    assert page.count("data:image/png") == 3
+    for name in ("policies.png", "models.png", "log.png"):
+        assert (run / name).read_bytes().startswith(PNG)
+
+
+def test_a_browser_opens_the_page_and_runs_its_script(run, tmp_path):
+    shown = open_in_browser(run / "report.html", tmp_path)
+    assert "optimiser's curse" in shown or "No promise is far above" in shown
+    assert 'title="sort by this column"' in shown
+
+
+def test_ids_of_the_log_are_shown_and_escaped(run):
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "lamp &lt;b&gt;LED&lt;/b&gt;" in page
+    assert "<b>LED" not in page
+    assert "東京 天気" in page
+
+
+def test_what_is_odd_is_counted(run):
+    odd = {row["quantity"]: row["value"] for row in where(rows_of(run), part="oddity")}
+    assert odd["documents beyond the last slot (dropped)"] == 4
+    assert odd["pages that show a document twice"] == 1
+    assert odd["query ids that differ from another only by case or white space"] >= 1
+
+
+def test_rankings_are_in_the_ids_of_the_log(run, table):
+    shown = {}
+    with table.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            shown.setdefault(row["query"], set()).add(row["item_id"])
+    found = Findings(rows_of(run))
+    for name in found.cross.policies:
+        pages = {}
+        with files_of(run)[name].open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                page = pages.setdefault(row["query"], [])
+                page.append(row["document"])
+                assert int(row["rank"]) == len(page)
+        assert pages.keys() == shown.keys()
+        for query, page in pages.items():
+            assert len(page) == len(set(page)) <= 5
+            assert set(page) <= shown[query]
+
+
+def test_every_model_judges_every_ranking_as_the_library_would(run):
+    files, found = files_of(run), Findings(rows_of(run))
+    world, log = data.World.load(files["the world"]), data.ClickLog.load(files["the log"])
+    train = log.split((0.8, 0.1, 0.1), 0)[0]
+    allowed = world.restricted_to(train).candidates
+    allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, world.candidates)
+    known = world.with_candidates(allowed, world.query_probs)
+    model, judge = (clickmodels.ClickModel.load(files[name]) for name in ("PBM", "DBN"))
+    policy = policies.max_reward(model, known, 5)
+    place = found.cross.policies.index("PBM Max-Reward")
+    values = dict(zip(found.cross.judges, found.cross.values[place], strict=True))
+    assert values["PBM"] == pytest.approx(evaluation.value(policy, model, known))
+    assert values["DBN"] == pytest.approx(evaluation.value(policy, judge, known))
+    (rare,) = where(found.rows, part="policy", policy="PBM Max-Reward")
+    assert rare["value"] == evaluation.share_hardly_shown(policy, train, known)
+
+
+def test_models_are_judged_on_pages_that_they_were_not_fitted_to(run):
+    files, found = files_of(run), Findings(rows_of(run))
+    test = data.ClickLog.load(files["the log"]).split((0.8, 0.1, 0.1), 0)[2]
+    for name in ("PBM", "UBM", "DBN", "NCM"):
+        model = clickmodels.ClickModel.load(files[name])
+        known = evaluation.perplexity_interval(model, test)
+        row = found.perplexities[name]
+        assert (row["value"], row["low"], row["high"]) == pytest.approx(known[:3])
+    (held_out,) = where(found.rows, part="log", quantity="held_out")
+    assert held_out["value"] == len(test)
+
+
+def test_the_promise_that_others_doubt_most_is_pointed_out(run):
+    found = Findings(rows_of(run))
+    name = found.cross.policies[int(np.argmax(found.cross.excess))]
+    assert found.only_own_judge
+    assert f"Do not trust {name}:" in summarise(found, "x")
+
+
+def test_a_saved_log_with_its_world_says_the_same_as_the_table(run, tmp_path):
+    files = files_of(run)
+    given = [str(files["the log"]), "--world", str(files["the world"])]
+    options = ["--model", "PBM", "DBN", "--no-stability", "--jobs", "1"]
+    assert main(["report", *given, *options, "--out", str(tmp_path / "saved")]) == 0
+    both = [Findings(rows_of(folder)).cross for folder in (run, tmp_path / "saved")]
+    values = [
+        [one.values[one.policies.index("PBM Max-Reward"), one.judges.index(judge)]
+         for judge in ("PBM", "DBN")]
+        for one in both
+    ]  # fmt: skip
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_columns_can_be_named(table, tmp_path):
+    named = tmp_path / "named.csv"
+    rows = table.read_text(encoding="utf-8").partition("\n")[2]
+    named.write_text("a,b,c,d,e\n" + rows, encoding="utf-8")
+    assert main(["report", str(named), "--out", str(tmp_path / "none")]) == 1
+    columns = ["page=a", "query=b", "rank=c", "document=d", "click=e"]
+    options = ["--model", "PBM", "--no-stability", "--jobs", "1", "--out", str(tmp_path / "out")]
+    assert main(["report", str(named), "--column", *columns, *options]) == 0
+    assert "no second opinion" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_table_that_cannot_be_read_is_named_before_anything_is_written(tmp_path, capsys):
+    path = tmp_path / "clicks.csv"
+    path.write_text("query,document,click\n")
+    out = tmp_path / "out"
+    for arguments, error in (
+        ([str(path)], "clicks.csv"),
+        ([str(tmp_path / "none.csv")], "none.csv: no such file"),
+        ([], "give a table of clicks"),
+        ([str(path), "--world", str(path)], "clicks.csv"),
+        ([str(path), "--column", "colour=red"], "'colour=red' does not say what a column means"),
+    ):
+        assert main(["report", *arguments, "--out", str(out)]) == 1
+        assert error in capsys.readouterr().err
+        assert not out.exists()
+
+
+def test_a_model_that_fails_is_named_and_loses_no_other(tmp_path, monkeypatch, capsys):
+    _, _, log = simulate(5, 6, 300, slots=3)
+    path = write_table(tmp_path / "clicks.csv", log)
+    fit = clickmodels.fit
+
+    def fail(name, *given, **settings):
+        if name == "UBM":
+            raise ValueError("this model has had enough of <pages>")
+        return fit(name, *given, **settings)
+
+    monkeypatch.setattr(clickmodels, "fit", fail)
+    options = ["--model", "PBM", "UBM", "DBN", "--jobs", "1", "--out", str(tmp_path / "out")]
+    assert main(["report", str(path), *options]) == 1
+    assert "3 of 9 cells failed" in capsys.readouterr().err
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>What failed</h2>" in page
+    assert "had enough of &lt;pages&gt;" in page
+    found = Findings(rows_of(tmp_path / "out"))
+    assert found.models == ["PBM", "DBN"]
+    assert list(found.cross.judges) == ["PBM", "DBN"]
+    assert "missing below: UBM" in summarise(found, "x")
+
+
+def test_a_log_without_randomness_is_told(tmp_path):
+    _, _, log = simulate(5, 6, 300, slots=3)
+    fixed = data.ClickLog(log.query, np.tile([0, 1, 2], (len(log), 1)), log.clicks)
+    path = write_table(tmp_path / "clicks.csv", fixed, oddities=False)
+    study = studies.OwnLogReport(str(path), models=("PBM", "DBN"))
+    found = Findings(studies.compute_study(study, tmp_path / "out").rows)
+    said = summarise(found, "x")
+    assert found.groups == [[1], [2], [3]]
+    assert "Ranks 1 and 2 and 3 share no documents" in said
+    assert "two pages of the same query are equal in 100% of cases" in said
+
+
+@pytest.mark.slow
+def test_two_hundred_thousand_rows_become_a_page_that_a_browser_opens(tmp_path):
+    _, _, log = simulate(400, 30, 20_000, seed=1)
+    path = write_table(tmp_path / "clicks.csv", log)
+    assert sum(1 for _ in path.open("rb")) > 200_000
+    assert main(["report", str(path), "--out", str(tmp_path / "out")]) == 0
+    shown = open_in_browser(tmp_path / "out" / "report.html", tmp_path)
+    assert "Do not trust NCM Max-Reward" in shown
+    assert 'title="sort by this column"' in shown
