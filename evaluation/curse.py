@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..clickmodels import ClickModel, NotExact
 from ..common import checks
@@ -61,6 +62,8 @@ class CurseReport:
     query_probs : (Q,) float
     model, user : str
         Names.
+    query_ids : (Q,) or None
+        The world's own ids of the queries.
     """
 
     promised: Estimate
@@ -79,16 +82,19 @@ class CurseReport:
     query_probs: Floats = field(repr=False)
     model: str = ""
     user: str = ""
+    query_ids: NDArray[np.str_] | None = field(default=None, repr=False)
 
     def numbers(self) -> dict[str, Estimate]:
         """Return all quantities by name, in the order of the fields."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
 
     def to_frame(self, per_query: bool = False) -> DataFrame:
-        """Return a pandas frame with a row per quantity, or per query."""
+        """Return a pandas frame with a row per quantity, or per query (with the world's ids)."""
         if per_query:
+            named = {} if self.query_ids is None else {"query_id": self.query_ids}
             return frame({
                 "query": np.arange(len(self.per_query)),
+                **named,
                 "query_prob": self.query_probs,
                 "promised": self.promised_per_query,
                 "deployed": self.deployed_per_query,
@@ -238,6 +244,7 @@ def curse(
         query_probs=world.query_probs,
         model=model.label or model.name,
         user=user.label or user.name,
+        query_ids=world.query_ids,
     )
 
 

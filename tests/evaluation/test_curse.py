@@ -256,6 +256,15 @@ def test_frames_and_text():
     assert "added_by_optimising" in str(report)
 
 
+def test_queries_of_a_log_of_ones_own_have_their_ids_in_the_frame():
+    table = {"query": ["tea", "tea", "zürich", "zürich"], "doc": list("abbc")}
+    world, log = data.read_log(table | {"rank": [1, 2, 1, 2], "click": [0, 1, 1, 0]})
+    model, judge = (clickmodels.fit(name, log, world) for name in ("PBM", "DBN"))
+    ranker = policies.top_down(model, world, 2)
+    report = evaluation.curse(ranker, model, judge, world, policies.Uniform(world, 2))
+    assert report.to_frame(per_query=True)["query_id"].tolist() == ["tea", "zürich"]
+
+
 def test_the_picture_has_three_panels(tmp_path):
     world, logging = world_and_logging()
     user = clickmodels.true_user("CoCM", world)
