@@ -162,6 +162,7 @@ def _check_memory(pairs: _Pairs, slots: Slots, width: int, where: str) -> None:
     places = float(pairs.shape[0]) * pairs.shape[1]
     letters = pc.max(pc.utf8_length(pairs.queries)).as_py() * len(pairs.queries)
     slot_bytes = 24.0 * len(slots.lengths) * width
+    where += f" ({pairs.shape[0]:,} queries, one of them with {pairs.shape[1]:,} documents)"
     require_memory((16 + 5 * features) * places + slot_bytes + 8 * letters, where, _ADVICE)
 
 
