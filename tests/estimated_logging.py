@@ -1,10 +1,11 @@
 """Off-policy estimates by propensities that were estimated, beside those by the true ones.
 
-    python tests/estimated_logging.py 10
+    python tests/estimated_logging.py 10 20
 
-prints the table of docs/off_policy.md for ten seeds: per logging policy, number of candidates,
-estimator and target, in how many seeds both estimates are within two standard errors, the largest
-difference, and in how many seeds there was a warning.
+prints the table of docs/off_policy.md for the seeds 10 to 19: per logging policy, number of
+candidates, estimator and target, in how many seeds both estimates are within two standard errors,
+the largest difference, in how many seeds ``UncertainPropensities`` warned, and in how many any
+warning came.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ import numpy as np
 from clickgym import clickmodels, data, envs, evaluation, policies
 
 SLOTS, QUERIES, IMPRESSIONS = 10, 100, 100_000
+FAR = ("half uniform", "Max-Reward of PBM")  # a log that prefers some documents hardly shows these
 
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """Two estimates of one target from one log, and whether the second came with a warning."""
+    """Two estimates of one target from one log, and what the second was warned of.
+
+    ``uncertain``: of its propensities; ``warned``: of anything, missing overlap included.
+    """
 
     logging: str
     candidates: int
@@ -32,6 +37,7 @@ class Compared:
     target: str
     known: evaluation.Estimate
     estimated: evaluation.Estimate
+    uncertain: bool
     warned: bool
 
     @property
@@ -62,53 +68,59 @@ def compare(
             with warnings.catch_warnings(record=True) as late:
                 warnings.simplefilter("always")
                 found = evaluation.estimate(name, bare, rewards, estimate, asked, world)
-            doubts = [*early, *late]
-            warned = any(one.category is policies.UncertainPropensities for one in doubts)
-            yield Compared(logging, candidates, seed, name, target, known, found, warned)
+            kinds = {one.category for one in (*early, *late)}
+            uncertain, warned = policies.UncertainPropensities in kinds, bool(kinds)
+            yield Compared(
+                logging, candidates, seed, name, target, known, found, uncertain, warned
+            )
 
 
 def targets(
     policy: policies.PlackettLuce, log: data.ClickLog, world: data.World
 ) -> Iterator[tuple[str, policies.Policy]]:
-    """Yield policies that the log can say something about, with their names.
+    """Yield policies with their names: near the logging policy, and ``FAR`` from it.
 
     Near a policy that prefers some documents: the same at other temperatures, and its most
-    probable pages. Near a uniform one: a mild preference for relevant documents, and the pages
-    with the most clicks in a fitted model.
+    probable pages. Near a uniform one: all.
     """
+    model = clickmodels.fit("PBM", log, world)
+    yield "Max-Reward of PBM", policies.max_reward(model, world.restricted_to(log), SLOTS)
     if isinstance(policy, policies.Uniform):
-        model = clickmodels.fit("PBM", log, world)
         yield "mild preference", policies.stochastic(world.gain, 2.0, SLOTS, world=world)
-        yield "Max-Reward of PBM", policies.max_reward(model, world, SLOTS)
         return
+    yield "half uniform", policies.epsilon_uniform(policy, world, 0.5)
     for name, factor in (("softer", 1.5), ("sharper", 0.8)):
         yield name, policies.PlackettLuce(policy.weights, policy.temperature * factor, SLOTS)
     scores = np.where(world.candidates, policy.weights, -np.inf)
     yield "most probable pages", policies.Ranker(scores, SLOTS, world=world)
 
 
-def main(seeds: int) -> None:
+def main(first: int, last: int) -> None:
     """Print the table."""
     print("| logging | candidates | estimator | target | within two standard errors "
-        "| largest difference | warned |")
-    print("|---|---|---|---|---|---|---|")
+        "| largest difference | uncertain | any warning | off, not uncertain |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for logging, candidates, estimators in (
         ("random", 10, ("ips", "pi")), ("random", 30, ("ips", "pi")),
         ("epsilon-oracle", 10, ("ips", "pi")), ("epsilon-oracle", 30, ("ips",)),
     ):  # fmt: skip
         found: dict[tuple[str, str], list[Compared]] = {}
-        for seed in range(seeds):
+        for seed in range(first, last):
             for row in compare(logging, candidates, seed, estimators):
                 found.setdefault((row.estimator, row.target), []).append(row)
         for (estimator, target), rows in sorted(found.items()):
             near = sum(row.errors <= 2 for row in rows)
-            largest, warned = max(row.errors for row in rows), sum(row.warned for row in rows)
+            largest, number = max(row.errors for row in rows), len(rows)
+            silent = sum(row.errors > 2 and not row.uncertain for row in rows)
+            uncertain, warned = (
+                sum(getattr(row, name) for row in rows) for name in ("uncertain", "warned")
+            )
             print(
-                f"| {logging} | {candidates} | {estimator} | {target} | {near} of {seeds} "
-                f"| {largest:.1f} | {warned} of {seeds} |",
+                f"| {logging} | {candidates} | {estimator} | {target} | {near} of {number} "
+                f"| {largest:.1f} | {uncertain} | {warned} | {silent} |",
                 flush=True,
             )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -96,15 +96,18 @@ class LoggedPages:
             self, place=self.place[some], ranking=self.ranking[some], counts=counts[some]
         )
 
-    def of_queries(self, chosen: Integers) -> LoggedPages:
-        """Return the pages of the queries at the places ``chosen``, ascending."""
+    def of_queries(self, chosen: Integers, width: int | None = None) -> LoggedPages:
+        """Return the pages of the queries at the places ``chosen``, ascending.
+
+        With ``width`` only the first so many documents are kept: the others are no candidates.
+        """
         number = np.full(len(self.queries), -1)
         number[chosen] = np.arange(len(chosen))
         place = number[self.place]
         some = place >= 0
         return LoggedPages(
             self.queries[chosen], place[some], self.ranking[some], self.counts[some],
-            self.candidates[chosen],
+            self.candidates[chosen, :width],
         )  # fmt: skip
 
 

@@ -16,8 +16,9 @@ BOTH = ("ips", "pi")
 
 
 def seeds_within(rows):
-    """The seeds in which all estimates are within two standard errors of those with the truth."""
-    return {row.seed for row in rows} - {row.seed for row in rows if row.errors > 2}
+    """The seeds whose estimates of near targets are within two standard errors of the others."""
+    near = [row for row in rows if row.target not in estimated_logging.FAR]
+    return {row.seed for row in near} - {row.seed for row in near if row.errors > 2}
 
 
 def compare(logging, candidates, seeds, estimators, **smaller):
@@ -48,15 +49,16 @@ def test_epsilon_oracle_estimates_are_near_those_with_true_propensities_or_warn(
 @pytest.mark.slow
 def test_uniform_propensities_in_ten_seeds():
     for candidates in (10, 30):
-        for row in compare("random", candidates, range(10), BOTH):
+        for row in compare("random", candidates, range(10, 20), BOTH):
             assert row.errors <= 2, row
             assert not row.warned, row
 
 
 @pytest.mark.slow
 def test_epsilon_oracle_in_ten_seeds():
+    # Priors and the limits of warnings were chosen by seeds 0 to 9: these are others.
     for candidates, estimators in ((10, BOTH), (30, ("ips",))):
-        rows = compare("epsilon-oracle", candidates, range(10), estimators)
+        rows = compare("epsilon-oracle", candidates, range(10, 20), estimators)
         assert len(seeds_within(rows)) >= 8, candidates
         assert_off_is_warned(rows)
 

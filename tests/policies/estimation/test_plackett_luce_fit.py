@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from clickgym.data import ClickLog, World
 from clickgym.policies import PlackettLuce
+from clickgym.policies.estimation import plackett_luce_fit
 from clickgym.policies.estimation.pages import LoggedPages
 from clickgym.policies.estimation.plackett_luce_fit import fit_log_weights, page_log_probs
 
@@ -83,3 +84,14 @@ def test_a_document_that_was_never_shown_gets_a_small_weight():
     assert -30 < found[2] - found[0] < -4
     assert found[2] == pytest.approx(found[3])
     assert found[0] == pytest.approx(found[1], abs=0.01)
+
+
+def test_batches_of_queries_give_the_same_weights(monkeypatch):
+    pages, _ = draw_pages()
+    whole = fit_log_weights(pages, 3.0)
+    monkeypatch.setattr(plackett_luce_fit, "_BATCH", 7)
+    batches = plackett_luce_fit._batches(CANDIDATES)
+    found = [(queries.tolist(), width) for queries, width in batches]
+    assert found == [([2], 3), ([1], 5), ([0], 6)]
+    monkeypatch.setattr(plackett_luce_fit, "_CHUNK", 20)
+    np.testing.assert_allclose(fit_log_weights(pages, 3.0), whole, atol=0.01)
