@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ...data import ClickLog, World
-from ..engine.keeping import clear_way, make_folder
+from ..engine.keeping import make_folder, read_kept, save_kept
 
 WORLD, LOG, PARTS = "world.safetensors", "log.parquet", "parts"
 Logs = dict[str, ClickLog]  # by what they are for: "train", "validation", "test", …
@@ -38,15 +38,23 @@ class LogSetting:
         return cls(_describe(world, logs), (world, dict(logs)))
 
     def keep(self, folder: Path) -> KeptLogs:
-        """Write world and parts into ``folder``, for the processes that compute cells."""
+        """Write world and parts into ``folder``, for the processes that compute cells.
+
+        What is there already stays; files that are not whole are set aside, and made again.
+        """
         if self.made is None:
             raise ValueError("log has no world and no parts: make it with LogSetting.from_logs")
         world, logs = self.made
+        kept = KeptLogs(str(folder.absolute()), self.contents, tuple(logs))
         make_folder(folder / PARTS)
-        world.save(clear_way(folder / WORLD))
-        for name, log in logs.items():
-            log.save(clear_way(folder / PARTS / f"{name}.parquet"))
-        return KeptLogs(str(folder.absolute()), self.contents, tuple(logs))
+        found = read_kept(folder / WORLD, World.load)
+        parts = {name: read_kept(_part(folder, name), ClickLog.load) for name in logs}
+        whole = {name: log for name, log in parts.items() if log is not None}
+        if found is None or len(whole) < len(logs) or _describe(found, whole) != self.contents:
+            save_kept(folder / WORLD, world.save)
+            for name, log in logs.items():
+                save_kept(_part(folder, name), log.save)
+        return kept
 
 
 @dataclass(frozen=True)
@@ -63,10 +71,14 @@ def kept_logs(kept: KeptLogs) -> tuple[World, Logs]:
     """Return the world and the parts of its log, by name."""
     folder = Path(kept.folder)
     world = World.load(folder / WORLD)
-    logs = {name: ClickLog.load(folder / PARTS / f"{name}.parquet") for name in kept.names}
+    logs = {name: ClickLog.load(_part(folder, name)) for name in kept.names}
     if _describe(world, logs) != kept.contents:
         raise ValueError(f"{folder}: another command has put another log there")
     return world, logs
+
+
+def _part(folder: Path, name: str) -> Path:
+    return folder / PARTS / f"{name}.parquet"
 
 
 def _describe(world: World, logs: Mapping[str, ClickLog]) -> str:

@@ -11,10 +11,9 @@ from typing import Any
 
 from ... import evaluation
 from ...clickmodels import ClickModel
-from ...common.storage import write_whole
 from ..engine.artefacts import fit_parts, load_model
 from ..engine.grid import Result, cell_key
-from ..engine.keeping import clear_way, keep_file
+from ..engine.keeping import keep_file, read_kept, save_kept
 from ..engine.shapes import Unbounded, Undefined
 from ..robustness.judging import judge, judge_grades
 from .kept_logs import KeptLogs, kept_logs
@@ -65,11 +64,13 @@ def fitted_to_log(cell: LogFitCell) -> ClickModel:
 
 def publish_model(cell: LogFitCell) -> None:
     """Give the model of the first seed the name that people look for, ``PBM.safetensors``."""
-    path = Path(cell.logs.folder) / f"{cell.model}.safetensors"
-    if cell.seed or (path.is_file() and filecmp.cmp(cell.path, path, shallow=False)):
+    if cell.seed:
         return
-    with write_whole(clear_way(path)) as temporary:
-        shutil.copyfile(cell.path, temporary)
+    fitted_to_log(cell)
+    path = Path(cell.logs.folder) / f"{cell.model}.safetensors"
+    found = read_kept(path, ClickModel.load)  # which sets aside what is not whole
+    if found is None or not filecmp.cmp(cell.path, path, shallow=False):
+        save_kept(path, partial(shutil.copyfile, cell.path))
 
 
 RESULT: dict[str, Any] = {
@@ -86,8 +87,8 @@ def log_fit_cell(cell: LogFitCell) -> Result:
     perplexity ``per_rank``, and its ``interval`` over resampled pages; both are empty for models
     that only rank.
     """
-    model = fitted_to_log(cell)
     publish_model(cell)
+    model = fitted_to_log(cell)
     world, logs = kept_logs(cell.logs)
     test = logs[cell.test]
     first = judge(model, test, world, cell.ties[0])

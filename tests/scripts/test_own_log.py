@@ -219,8 +219,20 @@ def test_models_of_an_overwritten_run_come_back_with_it(table, tmp_path):
     models = []
     for split in (["0.8", "0.2"], ["0.5", "0.5"], ["0.8", "0.2"]):
         assert main(["fit", table, *out, "--split", *split]) == 0
-        models.append((tmp_path / "PBM.safetensors").read_bytes())
+        models.append(ClickModel.load(tmp_path / "PBM.safetensors").relevance().tolist())
     assert models[0] == models[2] != models[1]
+
+
+def test_models_that_were_deleted_are_fitted_again(table, tmp_path):
+    words = ["fit", table, "--model", "PBM", "--out", str(tmp_path), *ALONE]
+    assert main(words) == 0
+    before = ClickModel.load(tmp_path / "PBM.safetensors").relevance()
+    for path in [*tmp_path.rglob("*.safetensors"), *tmp_path.rglob("*.sha256")]:
+        path.unlink()
+    assert main(words) == 0
+    again = ClickModel.load(tmp_path / "PBM.safetensors").relevance()
+    np.testing.assert_array_equal(again, before)
+    assert World.load(tmp_path / "world.safetensors").n_queries == len(QUERIES)
 
 
 def test_a_saved_log_is_fitted_with_its_saved_world(fitted, tmp_path):
