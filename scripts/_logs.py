@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from clickgym import data
-from clickgym.data.readers.tables.columns import NAMES
 from clickgym.scripts._inputs import WorldOptions, saved_log
 from clickgym.scripts._options import option
+from clickgym.studies.own_log.tables import read_table
 from clickgym.studies.worlds import world_of
 
 
@@ -48,7 +46,7 @@ def read_own_log(options: LogOptions) -> OwnLog:
                 raise ValueError(f"--{name} is for tables, but {path} was saved by clickgym")
         world = world_of(options.world_setting())
         return OwnLog(world, saved_log(str(path), world))
-    found = read_table(path, options.column or [], options.format, options.strict)
+    found = read_own_table(path, options)
     return found if not options.world else join_own_log(found, options)
 
 
@@ -68,36 +66,16 @@ def join_own_log(found: OwnLog, options: LogOptions, world: data.World | None = 
     return OwnLog(world, log, found.report)
 
 
-def read_table(
-    path: Path, columns: Sequence[str], format: str | None = None, strict: bool = False
-) -> OwnLog:
-    """Return the world and the log of a table; errors name the options that help."""
-    roles = column_roles(columns)
+def read_own_table(path: Path, options: LogOptions) -> OwnLog:
+    """Return the world and the log of a table."""
     try:
-        with warnings.catch_warnings():  # the report says what is odd
-            warnings.simplefilter("ignore", UserWarning)
-            read = data.read_log(path, **roles, format=format, strict=strict)  # type: ignore[arg-type]
-    except data.BadLog as error:
-        text = re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))
-        raise ValueError(text.replace("strict=True", "--strict")) from error
+        read = read_table(
+            path, options.column or (), format=options.format, strict=options.strict
+        )
+    except ValueError as error:
+        raise ValueError(re.sub("^columns:", "--column:", str(error))) from error
     world, log = read
     return OwnLog(world, log, read.report)
-
-
-def column_roles(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns by role that ``--column query=term document=url`` gives."""
-    roles: dict[str, str] = {}
-    for text in columns:
-        role, equals, name = text.partition("=")
-        if not equals or role not in NAMES:
-            raise ValueError(
-                f"--column takes what a column means and its name, such as query=term, not "
-                f"{text!r}; it may mean {', '.join(NAMES)}"
-            )
-        if role in roles:
-            raise ValueError(f"--column gives the {role} twice: {roles[role]!r} and {name!r}")
-        roles[role] = name
-    return roles
 
 
 def say(text: object) -> None:

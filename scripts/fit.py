@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from clickgym import clickmodels, data, studies
 from clickgym.scripts._inputs import real_logs, saved_log
-from clickgym.scripts._logs import LogOptions, join_own_log, read_own_log, read_table, say
+from clickgym.scripts._logs import LogOptions, join_own_log, read_own_log, read_own_table, say
 from clickgym.scripts._options import option, parse
 from clickgym.studies.own_log.kept_logs import LOG
 from clickgym.studies.runner import SETTINGS, require_writable
@@ -109,8 +109,7 @@ def read_parts(settings: Fit) -> Parts:
 def _read_test(path: str, settings: Fit, world: data.World) -> data.ClickLog:
     if not Path(path).exists() or data.ClickLog.is_saved(path):
         return saved_log(path, world)
-    found = read_table(Path(path), settings.column or [], settings.format, settings.strict)
-    return join_own_log(found, settings, world).log
+    return join_own_log(read_own_table(Path(path), settings), settings, world).log
 
 
 def _split(log: data.ClickLog, settings: Fit) -> list[data.ClickLog]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -13,15 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import data
 from ...common.typing import Booleans
 from ...data import ClickLog, World
-from ...data.readers.tables.columns import NAMES
-from ...data.readers.tables.reading import ReadLog
 from ...data.readers.tables.report import ODDITIES
 from ..engine.grid import cell_key
 from ..engine.keeping import keep_file
 from ..worlds import SPLIT
+from .tables import read_table
 
 READ_VERSION = "1"
 _USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
@@ -101,38 +97,17 @@ def read_source(source: LogSource) -> OwnLog:
         dropped = int((log.ranking[:, longest:] >= 0).sum())
         oddities = {ODDITIES["cut_slots"]: dropped} if dropped else {}
         return OwnLog(world, cut_pages(log, longest), oddities, "", len(log))
-    given: dict[str, Any] = dict(_split_column(text) for text in source.columns)
-    given |= {"format": source.format or None}
-    read = _read_table(source.path, slots=source.slots or None, **given)
+    given: dict[str, Any] = {"columns": source.columns, "format": source.format or None}
+    read = read_table(source.path, slots=source.slots or None, **given)
     usual = _usual_length(read[1])
     if not source.slots and usual < read[1].slots:
-        read = _read_table(source.path, slots=usual, **given)
+        read = read_table(source.path, slots=usual, **given)
     world, log = read
     if source.world:
         world = World.load(source.world)
         log.check_world(world)
     oddities = {ODDITIES[name]: count for name, count in read.report.oddities.items()}
     return OwnLog(world, log, oddities, read.report.columns, read.report.rows)
-
-
-def _read_table(path: str, **given: Any) -> ReadLog:
-    """Read a table in silence, as the page shows what is odd; errors name the option that helps."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return data.read_log(path, **given)
-    except data.BadLog as error:
-        raise ValueError(re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))) from error
-
-
-def _split_column(text: str) -> tuple[str, str]:
-    role, equals, column = text.partition("=")
-    if not equals or role not in NAMES:
-        raise ValueError(
-            f"columns: {text!r} does not say what a column means, as query=term does; what there "
-            f"is: {', '.join(NAMES)}"
-        )
-    return role, column
 
 
 def _usual_length(log: ClickLog) -> int:

@@ -20,7 +20,7 @@ from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.clickmodels import ClickModel
 from clickgym.data import ClickLog, World
 from clickgym.scripts import main
-from clickgym.scripts._logs import column_roles
+from clickgym.studies.own_log.tables import column_roles
 
 COMMAND = [sys.executable, "-m", "clickgym.scripts.fit"]
 ALONE = ["--jobs", "1"]
@@ -111,9 +111,9 @@ def test_columns_are_given_by_one_option(table, tmp_path):
     ("options", "message"),
     [
         (["--column", "query=word"], "no column 'word' for query"),
-        (["--column", "term"], "--column takes .* such as query=term, not 'term'"),
-        (["--column", "word=term"], "--column takes .*, not 'word=term'; it may mean query, "),
-        (["--column", "query=term", "query=url"], "--column gives the query twice"),
+        (["--column", "term"], "--column: 'term' does not say what a column means"),
+        (["--column", "word=term"], "--column: 'word=term' does not say .*; it may mean query, "),
+        (["--column", "query=term", "query=url"], "--column: the query is given twice"),
         (["--column", "click=url"], "click"),
         (["--format", "excel"], "--format must be one of .*yandex-2011"),
         (["--split-by", "time"], "--split-by time: the log's columns of that kind: page"),

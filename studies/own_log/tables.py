@@ -1,0 +1,44 @@
+"""Tables of clicks as commands name them: ``query=term``, and errors that name the option."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ... import data
+from ...data.readers.tables.columns import NAMES
+from ...data.readers.tables.reading import ReadLog
+
+
+def read_table(path: str | Path, columns: Sequence[str] = (), **given: Any) -> ReadLog:
+    """Read a table in silence, for whoever shows its report; errors name the option that helps.
+
+    ``columns`` are texts such as "query=term"; the rest is for ``data.read_log``.
+    """
+    roles: dict[str, Any] = column_roles(columns)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return data.read_log(path, **roles, **given)
+    except data.BadLog as error:
+        text = re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))
+        raise ValueError(text.replace("strict=True", "--strict")) from error
+
+
+def column_roles(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns by role that texts such as "query=term" give."""
+    roles: dict[str, str] = {}
+    for text in columns:
+        role, equals, name = text.partition("=")
+        if not equals or role not in NAMES:
+            raise ValueError(
+                f"columns: {text!r} does not say what a column means, as query=term does; it may "
+                f"mean {', '.join(NAMES)}"
+            )
+        if role in roles:
+            raise ValueError(f"columns: the {role} is given twice: {roles[role]!r} and {name!r}")
+        roles[role] = name
+    return roles
