@@ -165,7 +165,7 @@ def _say_suspect(found: Findings) -> str:
         return (
             f"Do not trust {name}: {judge} itself promises {promised:.3f} clicks per page for this "
             f"ranking, while the median of the other models is {others:.3f}. Only its own judge "
-            "likes it so much: the search found what this model gets wrong. That is the "
+            "likes it so much: the ranking makes use of what this model gets wrong. That is the "
             "optimiser's curse."
         )
     return (
