@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from .. import agents, clickmodels, policies
+from ..common import checks
 from ..common.storage import write_text
 from ..evaluation import ResultTable
 from ..evaluation.reporting.figures import save_figure
@@ -27,10 +29,17 @@ from ..evaluation.reporting.page import (
 from .engine.grid import Cell, Result
 from .engine.keeping import clear_way
 from .engine.rows import Row
+from .worlds import WorldSetting, world_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The names that settings of these options take.
+_KNOWN: dict[str, Callable[[], tuple[str, ...]]] = {
+    "user": clickmodels.user_names, "model": clickmodels.names, "agent": agents.names,
+    "logging": policies.ranker_names,
+}  # fmt: skip
+_WHOLE = (int, "int", tuple[int, ...], "tuple[int, ...]")  # types of whole numbers
 _WIDTH = 170  # of tables that are printed to a file
 Results = dict[str, list[tuple[Cell, Result]]]  # by stage, the cells that did not fail
 
@@ -44,7 +53,9 @@ def setting(default: Any, text: str | None = None, **more: Any) -> Any:
         ``flag``: the option's name, by default the field's; "" for no option. ``read``: a
         function that makes a value of the option's text. ``whole_file=True`` of a world: by
         default a file gives all its queries. ``look=True``: the setting changes how results are
-        shown, not the results. The rest is for the option, such as ``choices`` and ``metavar``.
+        shown, not the results. ``least``, ``choices``, ``known`` (a function that gives the names
+        it takes) and ``also`` (further names) are what ``Study.check`` holds it to. The rest is
+        for the option, such as ``metavar``.
     """
     metadata = more if text is None else {"help": text, **more}
     if isinstance(default, type):
@@ -159,12 +170,24 @@ class Study(ABC):
         known = presets[preset] if preset else cls()
         return preset, dataclasses.replace(known, **given)
 
-    @abstractmethod
     def check(self) -> None:
         """Raise a ``ValueError`` where the study could not run, before anything is written.
 
-        Its message begins with the name of the setting that is wrong.
+        Its message begins with the name of the setting that is wrong. Here every setting is held
+        to what it declares, and the world is loaded; studies add what else they need.
         """
+        for one in dataclasses.fields(self):
+            value = getattr(self, one.name)
+            known = one.metadata.get("known") or _KNOWN.get(one.metadata.get("flag", one.name))
+            choices = one.metadata.get("choices", (*known(), *one.metadata.get("also", ()))
+                                       if known else ())  # fmt: skip
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, WorldSetting):
+                    world_of(item)
+                elif choices:
+                    checks.choice(item, choices, one.name)
+                elif one.type in _WHOLE:
+                    checks.positive_integer(item, one.name, one.metadata.get("least", 1))
 
     @abstractmethod
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from .. import clickmodels, data, envs, policies
 from ..clickmodels.registry import registered_class
-from ..common import checks
 from ..policies.rankers.named import TEMPERATURES
 from .constants import LONGEST
 
@@ -126,26 +125,12 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
     return world.with_candidates(allowed, world.query_probs)
 
 
-def check_page(setting: WorldSetting, slots: int, impressions: int) -> None:
-    """Raise where a study of these numbers could not run; the world is loaded for it."""
-    checks.positive_integer(slots, "slots")
-    checks.positive_integer(impressions, "impressions", 10)
-    world_of(setting)
-
-
 def require_generative(models: Sequence[str]) -> None:
     """Raise where a model cannot promise anything: values need click probabilities."""
     for name in models:
         lacking = {"rank", "generative"} - set(registered_class(name).capabilities)
         if lacking:
             raise ValueError(f"{name} is not {' and '.join(sorted(lacking))}: it promises nothing")
-
-
-def check_names(**lists: tuple[Sequence[str], Sequence[str]]) -> None:
-    """Raise where a name is not a known one: by setting, the names given and those known."""
-    for name, (given, known) in lists.items():
-        for one in given:
-            checks.choice(one, known, name)
 
 
 def longest_first(models: Sequence[str]) -> list[str]:

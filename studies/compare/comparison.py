@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NotRequired
 
-from ... import agents, clickmodels, envs, evaluation, policies
+from ... import agents, envs, evaluation, policies
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
@@ -20,8 +20,6 @@ from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
     WorldSetting,
-    check_names,
-    check_page,
     logging_of,
     longest_first,
     require_generative,
@@ -122,32 +120,26 @@ class Compare(Study):
     seeds: int = setting(3)
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     pages: int = setting(
-        50_000, "budget of every agent in result pages, or own for the agent's own", word="own"
+        50_000, "budget of every agent in result pages, or own for the agent's own", word="own",
+        least=0,
     )
     budgets: tuple[tuple[str, int], ...] = setting(
         (), "other budgets for some agents", flag="budget", read=_read_budget,
         metavar="AGENT=PAGES", absent="--pages for all",
     )
     logging: str = setting("epsilon-oracle")
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     modules: tuple[str, ...] = setting((), flag="module")
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
         import_modules(self.modules)
-        check_names(
-            agents=(self.agents, agents.names()),
-            models=(self.models, (*clickmodels.names(), TRUE_USER)),
-            users=(self.users, clickmodels.user_names()),
-            logging=([self.logging], policies.ranker_names()),
-            budgets=([name for name, _ in self.budgets], self.agents),
-        )
-        checks.positive_integer(self.seeds, "seeds")
-        for pages in (self.pages, *dict(self.budgets).values()):
-            checks.positive_integer(pages, "pages", 0)
+        super().check()
+        for name, pages in self.budgets:
+            checks.choice(name, self.agents, "budgets")
+            checks.positive_integer(pages, "budgets", 0)
         require_generative([name for name in self.models if name != TRUE_USER])
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the training runs."""

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired
 
-from ... import clickmodels, evaluation, policies
-from ...common import checks
+from ... import evaluation, policies
 from ..constants import FOUR_MODELS
 from ..engine.artefacts import fit_parts
 from ..engine.grid import Result
@@ -18,8 +17,6 @@ from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
     WorldSetting,
-    check_names,
-    check_page,
     logging_of,
     logs_of,
     longest_first,
@@ -109,7 +106,7 @@ class Curse(Study):
     models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
     seeds: int = setting(3)
     world: WorldSetting = setting(WorldSetting)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     parameters: str = setting("table", choices=("table", "embedding"))
     documents: str = setting(
@@ -121,16 +118,8 @@ class Curse(Study):
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            loggings=(self.loggings, policies.ranker_names()),
-            models=(self.models, clickmodels.names()),
-            parameters=([self.parameters], ("table", "embedding")),
-            documents=([self.documents], ("shown", "all")),
-        )
-        checks.positive_integer(self.seeds, "seeds")
+        super().check()
         require_generative(self.models)
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every user, logging policy, model and seed."""

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 
 from ... import agents, clickmodels, envs, evaluation, policies
-from ...common import checks
 from ...common.typing import Floats
 from ...data import ClickLog
 from ..constants import FOUR_MODELS, USERS
@@ -24,8 +23,6 @@ from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
     WorldSetting,
-    check_names,
-    check_page,
     logging_of,
     longest_first,
     require_generative,
@@ -174,14 +171,14 @@ class Promises(Study):
     users: tuple[str, ...] = setting(USERS, flag="user")
     models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
     optimisers: tuple[str, ...] = setting(
-        OPTIMISERS, "Top-Down, Max-Reward or an agent", flag="optimiser", metavar="NAME",
-        was=("optimisers",),
+        OPTIMISERS, "how a policy is made", flag="optimiser", metavar="NAME",
+        was=("optimisers",), known=lambda: (*OPTIMISERS[:2], *agents.names()),
     )
     loggings: tuple[str, ...] = setting(("epsilon-oracle",), flag="logging")
     seeds: int = setting(3, was=("repetitions",))
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), whole_file=True)
     pages: int = setting(50_000)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
 
     @classmethod
@@ -195,16 +192,8 @@ class Promises(Study):
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            models=(self.models, clickmodels.names()),
-            optimisers=(self.optimisers, (*OPTIMISERS[:2], *agents.names())),
-            loggings=(self.loggings, policies.ranker_names()),
-        )
-        checks.positive_integer(self.seeds, "seeds")
-        checks.positive_integer(self.pages, "pages")
+        super().check()
         require_generative(self.models)
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the policies."""

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from ... import clickmodels, policies
-from ...common import checks
+from ... import policies
 from ..constants import (
     CLICK_MODELS,
     GRADED_DEPTHS,
@@ -38,7 +37,7 @@ from ..engine.plugins import candidate_name, candidate_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import WorldSetting, check_names, check_page, longest_first, scores_of
+from ..worlds import WorldSetting, longest_first, scores_of
 from .protocol_cells import (
     JUDGEMENT,
     POLICY_FIELDS,
@@ -86,12 +85,14 @@ class Protocol(Study):
     )
     seeds: int = setting(2)
     world: WorldSetting = setting(WorldSetting, whole_file=True)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     parameters: str = setting("table", choices=("table", "embedding"))
     test_pages: int = setting(10_000, "pages per test policy", least=1, metavar="N")
     temperature: float | None = setting(None, "of the logging policies", flag="")
-    tests: tuple[str, ...] = setting(TEST_POLICIES, "rankers that test", flag="")
+    tests: tuple[str, ...] = setting(
+        TEST_POLICIES, "rankers that test", flag="", known=policies.ranker_names
+    )
     optimise: bool = setting(
         True, "say what the models' policies are worth, if the preset asks for it; this can be "
         "added later", flag="policies",
@@ -135,17 +136,9 @@ class Protocol(Study):
 
     def check(self) -> None:
         """Raise where the protocol could not run; the world is loaded for it."""
-        checks.positive_integer(self.seeds, "seeds")
-        checks.positive_integer(self.test_pages, "test_pages")
-        names = tuple(candidate_name(one) for one in self.candidates)
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            loggings=(self.loggings, policies.ranker_names()),
-            tests=(self.tests, policies.ranker_names()),
-            models=((*self.models, *names), (*clickmodels.names(), ORACLE)),
-            parameters=([self.parameters], ("table", "embedding")),
-        )
-        check_page(self.world, self.slots, self.impressions)
+        for candidate in self.candidates:
+            candidate_name(candidate)
+        super().check()
         for ranker in {*self.loggings, *self.tests} - {"random", "LambdaMART"}:
             scores_of(ranker, self.world)  # some need features that a world may not have
 

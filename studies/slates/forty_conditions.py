@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Self
 
 from ... import policies
-from ...common import checks
 from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
@@ -39,7 +38,7 @@ class Conditions(Study):
         read=read_space, metavar="M,L", was=("spaces",),
     )
     sizes: tuple[int, ...] = setting(
-        (600, 2_000, 6_000, 20_000, 60_000), "sample sizes, ascending", flag="size", least=1,
+        (600, 2_000, 6_000, 20_000, 60_000), "sample sizes, ascending", flag="size", least=4,
         metavar="N", was=("sizes",),
     )
     direct: int = setting(
@@ -64,8 +63,8 @@ class Conditions(Study):
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        checks.positive_integer(self.repetitions, "repetitions")
-        check_sizes(self.sizes, self.direct)
+        super().check()
+        check_sizes(self.sizes)
         for space in self.spaces:
             check_space(space, "spaces")
         policies.feature_group(world_of(self.world), "title")
@@ -117,10 +116,7 @@ def _find_errors(rows: Sequence[Row]) -> list[Row]:
     return root_mean_squares(rows, (*CONDITION, "estimator", "n"))
 
 
-def check_sizes(sizes: Sequence[int], direct: int) -> None:
-    """Raise unless ``sizes`` are ascending numbers of samples, and ``direct`` is a number."""
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Raise unless ``sizes`` of samples ascend."""
     if not sizes or list(sizes) != sorted(set(sizes)):
         raise ValueError(f"sizes must ascend, not {tuple(sizes)}")
-    for n in sizes:
-        checks.positive_integer(n, "sizes", 4)
-    checks.positive_integer(direct, "direct", 0)

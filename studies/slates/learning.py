@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from ... import evaluation, policies
-from ...common import checks
 from ...evaluation import Metric, ResultTable
 from ...policies.rankers.cross_fitted import deal_queries
 from ..engine.grid import Result
@@ -103,8 +102,7 @@ class Learning(Study):
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        for name in ("samples", "trees", "slots"):
-            checks.positive_integer(getattr(self, name), name)
+        super().check()
         deal_queries(world_of(self.world), FOLDS, 0)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:

@@ -119,6 +119,7 @@ class Bias(Study):
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
+        super().check()
         check_space(self.space, "space")
         slates = math.perm(*self.space)
         if slates > _MOST:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import clickmodels, data, evaluation, policies
-from ...common import checks
 from ...data import World
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
@@ -153,7 +152,7 @@ class SessionStudy(Study):
 
     repetitions: int = setting(50, "number of logs", least=1, metavar="N")
     sizes: tuple[int, ...] = setting(
-        SessionCell.sizes, "sample sizes, ascending", flag="size", least=1, metavar="N",
+        SessionCell.sizes, "sample sizes, ascending", flag="size", least=4, metavar="N",
         was=("sizes",),
     )
     direct: int = setting(
@@ -171,9 +170,8 @@ class SessionStudy(Study):
 
     def check(self) -> None:
         """Raise where the study could not run."""
-        checks.positive_integer(self.repetitions, "repetitions")
-        checks.positive_integer(self.truth, "truth")
-        check_sizes(self.sizes, self.direct)
+        super().check()
+        check_sizes(self.sizes)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give a cell per log."""
