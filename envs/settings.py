@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 from typing import Any
@@ -119,3 +120,11 @@ def shared_user(name: str, world: World, slots: int, params: dict[str, Any]) -> 
     if key not in users:
         users[key] = true_user(name, world, **params)
     return users[key]
+
+
+def environment_signature(*before: str) -> inspect.Signature:
+    """Return the arguments of an environment, for ``help``: those named, then the settings'."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [inspect.Parameter(name, kind, default=1, annotation=int) for name in before]
+    shared = inspect.signature(EnvironmentSettings)
+    return shared.replace(parameters=[*own, *shared.parameters.values()])

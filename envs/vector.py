@@ -14,7 +14,7 @@ from ..common import checks
 from ..common.ordering import order_by_scores
 from ..common.typing import Booleans, Floats, Integers
 from .rendering import page_image, page_text
-from .settings import RENDER_MODES, EnvironmentSettings
+from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .spaces import batch_actions
 from .validity import make_valid, next_unused
 
@@ -61,6 +61,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
+
+    __signature__ = environment_signature("num_envs")
 
     def __init__(self, num_envs: int = 1, *arguments: Any, **by_name: Any) -> None:
         self.num_envs = checks.positive_integer(num_envs, "num_envs")

@@ -764,3 +764,11 @@ def test_spawned_workers_step():
     finally:
         workers.close()
     assert terminated.tolist() == [True, True]
+
+
+def test_help_lists_the_arguments_of_both_environments():
+    classes = (envs.RankingEnv, envs.RankingVectorEnv)
+    single, batch = (list(inspect.signature(cls).parameters) for cls in classes)
+    assert batch == ["num_envs", *single]
+    assert single[:3] == ["user", "world", "click_model"]
+    assert set(single) >= {"slots", "action", "observation", "reward", "invalid", "render_mode"}
