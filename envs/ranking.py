@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..common.random import Uniforms
 from ..common.typing import Booleans
-from .rendering import page_image, page_text
+from .page_pictures import page_image, page_text
 from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .validity import make_valid, next_unused
 

@@ -170,7 +170,7 @@ class StableBaselinesAgent(Agent):
             "started": model._last_obs is not None,
             "query": self._queries(),
             "environment": self._env.env.np_random.bit_generator.state,
-            "replayed": self._replayed(),
+            "replayed": self._replay_state(),
         }
 
     def _queries(self) -> Integers:
@@ -184,7 +184,7 @@ class StableBaselinesAgent(Agent):
             return [policy.actor.optimizer, policy.critic.optimizer]
         return [policy.optimizer]
 
-    def _replayed(self) -> dict[str, Any] | None:
+    def _replay_state(self) -> dict[str, Any] | None:
         buffer = getattr(self.model, "replay_buffer", None)
         if buffer is None:
             return None

@@ -18,7 +18,7 @@ def import_modules(names: Sequence[str]) -> None:
     ``module:Class`` also registers a click model, under the class's name, unless the module does.
     """
     for name in names:
-        _imported(name)
+        _import_class(name)
 
 
 def candidate_name(candidate: str) -> str:
@@ -26,7 +26,7 @@ def candidate_name(candidate: str) -> str:
     module, _, attribute = candidate.partition(":")
     if not module or not attribute:
         raise ValueError(f"a candidate is given as module:Class, not {candidate!r}")
-    cls = _imported(candidate)
+    cls = _import_class(candidate)
     assert cls is not None
     if cls.name not in names():
         raise ValueError(f"{candidate} does not define fit(log, world, seed=0)")
@@ -39,7 +39,7 @@ def candidate_source(candidate: str) -> str:
     return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:24]
 
 
-def _imported(name: str) -> type[ClickModel] | None:
+def _import_class(name: str) -> type[ClickModel] | None:
     """Import ``module`` or ``module:Class``; return the class, registered."""
     if "" not in sys.path:
         sys.path.insert(0, "")

@@ -90,7 +90,7 @@ def promise_cell(cell: PromiseCell) -> Result:
         "deployed": evaluation.value(policy, user, world).value,
         "logging_value": float(clicks.mean()),
         "exact_marginals": tables.exact,
-        "covered": float(tables.covered.mean()),
+        "covered": float(tables.covers.mean()),
         "estimates": {name: float(value) for name, value in estimates.items()},
         "stderr": {name: _finite(value.stderr) for name, value in estimates.items()},
     }
@@ -162,7 +162,7 @@ class Promises(Study):
     A row per policy and estimate has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``,
     ``estimator``, ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed
     value; ``covered`` is the share of queries for which logging shows in every slot what the policy
-    does, not too rarely to be told (``PseudoinverseWeights.covered``).
+    does, not too rarely to be told (``PseudoinverseWeights.covers``).
 
     Example:
       clickgym ope promises --user DBN --model PBM --logging epsilon-oracle random

@@ -71,7 +71,7 @@ def judge(
     return result | judge_grades(model, world, seed, threshold)
 
 
-def _shown(world: World, model: ClickModel) -> World:
+def _keep_shown(world: World, model: ClickModel) -> World:
     """Return the world with only judged documents that the model's log showed as candidates."""
     seen = world.candidates if model.seen is None else model.seen & world.candidates
     seen = seen & (world.relevance >= 0)
@@ -125,7 +125,7 @@ def judge_grades(
     """Return nDCG and recall alone."""
     if not (world.relevance >= 0).any():
         return {}
-    shown = _shown(world, model)
+    shown = _keep_shown(world, model)
     result = {}
     for depth in GRADED_DEPTHS:
         result[f"nDCG@{depth}"] = evaluation.ndcg(model, shown, depth, seed)
