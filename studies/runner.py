@@ -1,4 +1,4 @@
-"""Running a study: its cells in a folder, its rows, its report, and what the folder is of."""
+"""Running a study: its cells in a folder, its rows, its report, and the settings it ran with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from ..common.storage import write_text
 from .engine.grid import Grid
 from .engine.keeping import clear_way, make_folder, set_aside
 from .engine.rows import Row, load_rows, save_rows
-from .registry import study_names
-from .study import Results, Stage, Study, describe_settings
+from .engine.shapes import find_mismatch
+from .registry import study_class, study_names
+from .study import Results, Stage, Study, describe_settings, option_name, settings_shape
+from .worlds import WorldSetting
 
 SETTINGS = "settings.json"
+# Earlier versions wrote the options of the command, with these among them.
+_EARLIER: dict[str, Any] = {
+    "world": str, "queries": int, "docs": int, "world_seed": int, "jobs": int,
+    "retry_failed": bool, "out": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,9 +150,9 @@ def _compare_settings(folder: Path, study: Study) -> None:
         return
     now = describe_settings(study)
     changed = {
-        one.metadata.get("flag") or one.name: before.get(one.name)
+        option_name(one): before[one.name]
         for one in dataclasses.fields(study)
-        if not one.metadata.get("look") and before.get(one.name) != now[one.name]
+        if not one.metadata.get("look") and before[one.name] != now[one.name]
     }
     if changed:
         text = ", ".join(f"--{name} was {_as_typed(value)}" for name, value in changed.items())
@@ -157,23 +164,37 @@ def _compare_settings(folder: Path, study: Study) -> None:
 
 
 def _as_typed(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        parts = (one if isinstance(one, list) else [one] for one in value)
+        return " ".join(",".join(map(str, part)) for part in parts)
+    return WorldSetting(**value).describe() if isinstance(value, dict) else str(value)
 
 
 def _read_settings(path: Path) -> dict[str, Any] | None:
     """Return what ``settings.json`` says; None without one, or where it was set aside."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(record, dict):
-            raise ValueError("not a table")
-        if record.get("study") not in study_names() and "jobs" not in record:  # as once written
-            raise ValueError("not the settings of a study")
+        wrong = _find_wrong(record)
+        if wrong:
+            raise ValueError(wrong)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         set_aside(path, "a folder" if path.is_dir() else str(error))
         return None
     return record
+
+
+def _find_wrong(record: Any) -> str:
+    """Return what is wrong with the contents of ``settings.json``, "" if nothing is."""
+    if not isinstance(record, dict):
+        return "not a table"
+    if "jobs" in record:
+        return find_mismatch(record, dict.fromkeys(record, Any) | _EARLIER, "it")
+    if record.get("study") not in study_names():
+        return "not the settings of a study"
+    shape = settings_shape(study_class(record["study"]))
+    return find_mismatch(record, {"study": str, "preset": str, **shape}, "it")
 
 
 def _replace_rows(path: Path, rows: list[Row]) -> None:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 
 from .. import agents, clickmodels, policies
 from ..common import checks
@@ -210,8 +210,33 @@ class Study(ABC):
         return {"rows.parquet": rows}
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings for people: what the page says about how the rows were made."""
-        return describe_settings(self)
+        """Return the settings for people: what the page says about how the rows were made.
+
+        They have the names of their options. What is not set is left out.
+        """
+        texts = {}
+        for one in dataclasses.fields(self):
+            value = getattr(self, one.name)
+            if value is not None and value != ():
+                texts[option_name(one).replace("_", " ")] = _say(value)
+        return texts
+
+
+def option_name(one: dataclasses.Field[Any]) -> str:
+    """Return the name of a setting's option; of a setting without one, its own."""
+    return str(one.metadata.get("flag") or one.name)
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, WorldSetting):
+        return value.describe()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        if isinstance(value[0], tuple):
+            return "; ".join(",".join(map(str, one)) for one in value)
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def describe_settings(study: Any) -> dict[str, Any]:
@@ -224,6 +249,17 @@ def describe_settings(study: Any) -> dict[str, Any]:
         elif one.name != "made":
             plain[one.name] = _plain(value)
     return plain
+
+
+def settings_shape(settings: type[Any]) -> dict[str, Any]:
+    """Return the shape of what ``describe_settings`` gives: see ``find_mismatch``."""
+    hints = get_type_hints(settings)
+    return {
+        one.name: settings_shape(hint) if dataclasses.is_dataclass(hint) else hint
+        for one in dataclasses.fields(settings)
+        for hint in (hints[one.name],)
+        if one.name != "made"
+    }
 
 
 def _plain(value: Any) -> Any:

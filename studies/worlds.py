@@ -56,6 +56,13 @@ class WorldSetting:
                 contents = hashlib.file_digest(file, "sha256").hexdigest()[:24]
         return cls(path, n_queries, n_docs, seed, contents)
 
+    def describe(self) -> str:
+        """Return the setting in words."""
+        name = Path(self.path).name or ("synthetic" if self.made is None else "given")
+        queries = f"{self.n_queries:,} queries" if self.n_queries else "all queries"
+        docs = f"{self.n_docs} documents each" if self.n_docs else "full lists of documents"
+        return f"{name}, {queries}, {docs}, seed {self.seed}"
+
 
 @lru_cache(maxsize=4)
 def world_of(setting: WorldSetting) -> data.World:

@@ -264,11 +264,6 @@ class Protocol(Study):
             report.printed = [shift_table(rows, user) for user in self.users]
         return report
 
-    def describe(self) -> Row:
-        """Return the settings for people."""
-        lists = ("users", "loggings", "models", "candidates", "seeds", "tests", "optimise")
-        return {name: getattr(self, name) for name in lists} | shared_settings(self)
-
 
 def shared_settings(study: Protocol) -> Row:
     """Return the settings that all rows of a study have in common."""

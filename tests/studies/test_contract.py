@@ -85,6 +85,12 @@ def test_settings_that_cannot_run_are_named(name):
 
 
 @EVERY
+def test_settings_are_told_as_a_person_would(name):
+    for label, text in SMALL[name].describe().items():
+        assert not {*"{}[]()_'"} & {*label, *text}, (label, text)
+
+
+@EVERY
 def test_cells_are_frozen_and_picklable_and_have_keys_that_stay(name, run):
     folder, _ = run(name)
     for stage, _ in grids_of(SMALL[name], folder).values():
