@@ -255,11 +255,14 @@ def settings_shape(settings: type[Any]) -> dict[str, Any]:
     """Return the shape of what ``describe_settings`` gives: see ``find_mismatch``."""
     hints = get_type_hints(settings)
     return {
-        one.name: settings_shape(hint) if dataclasses.is_dataclass(hint) else hint
+        one.name: _shape(hints[one.name])
         for one in dataclasses.fields(settings)
-        for hint in (hints[one.name],)
         if one.name != "made"
     }
+
+
+def _shape(hint: Any) -> Any:
+    return settings_shape(hint) if hint is WorldSetting else hint
 
 
 def _plain(value: Any) -> Any:

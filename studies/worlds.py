@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import clickmodels, data, envs, policies
-from ..clickmodels.registry import registered_class
-from ..policies.rankers.named import TEMPERATURES
-from .constants import LONGEST
+from ..clickmodels.registry import registered, registered_class
+from ..policies.rankers.named import show_ranker, show_variant
 
 SPLIT = (0.8, 0.1, 0.1)
 
@@ -94,20 +93,15 @@ def logging_of(
     name: str, setting: WorldSetting, slots: int, temperature: float | None = None
 ) -> policies.Policy:
     """Return the stochastic variant of a ranker, at the paper's temperature by default."""
-    world = world_of(setting)
-    if name == "random":
-        return policies.Uniform(world, slots)
-    degree = TEMPERATURES[name] if temperature is None else temperature
-    return policies.stochastic(scores_of(name, setting), degree, slots, world=world)
+    find_scores = partial(scores_of, setting=setting)
+    return show_variant(name, find_scores, world_of(setting), slots, temperature)
 
 
 def ranker_of(
     name: str, setting: WorldSetting, slots: int, world: data.World
 ) -> policies.Policy:
     """Return a ranker itself, showing candidates of ``world``: the setting's, or fewer of them."""
-    if name == "random":
-        return policies.Uniform(world, slots)
-    return policies.Ranker(scores_of(name, setting), slots, world=world)
+    return show_ranker(name, partial(scores_of, setting=setting), world, slots)
 
 
 def logs_of(
@@ -141,5 +135,6 @@ def require_generative(models: Sequence[str]) -> None:
 
 
 def longest_first(models: Sequence[str]) -> list[str]:
-    """Return the models, each once, with those first whose cells take longest."""
-    return sorted(dict.fromkeys(models), key=lambda name: name not in LONGEST)
+    """Return the models, each once, with those first that take longest: networks are trained."""
+    trained = {name for name in registered() if registered_class(name).trained}
+    return sorted(dict.fromkeys(models), key=lambda name: name not in trained)

@@ -22,14 +22,14 @@ from ...evaluation.reporting.page import (
     settings_section,
     tables_section,
 )
-from ..constants import GRADED_DEPTHS, NAIVE, PERPLEXITY_RANKS, REFERENCE
+from ..constants import GRADED_DEPTHS, NAIVE, ORACLE, PERPLEXITY_RANKS, REFERENCE
 from ..engine.artefacts import fit_parts
 from ..engine.workers import run
 
 
 def click_models(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or an oracle."""
-    return tuple(n for n in names if n not in (*NAIVE, REFERENCE) and not n.endswith("oracle"))
+    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or the oracle."""
+    return tuple(name for name in names if name not in (*NAIVE, REFERENCE, ORACLE))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ... import policies
+from ...policies.rankers.named import has_quick_scores
 from ..constants import (
     CLICK_MODELS,
     GRADED_DEPTHS,
@@ -139,7 +140,7 @@ class Protocol(Study):
         for candidate in self.candidates:
             candidate_name(candidate)
         super().check()
-        for ranker in {*self.loggings, *self.tests} - {"random", "LambdaMART"}:
+        for ranker in filter(has_quick_scores, {*self.loggings, *self.tests}):
             scores_of(ranker, self.world)  # some need features that a world may not have
 
     @cached_property

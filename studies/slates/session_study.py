@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +103,7 @@ def _world(queries: int, candidates: int, slots: int) -> World:
 
 @lru_cache(maxsize=2)
 def _user(world: World) -> clickmodels.DBN:
-    user = clickmodels.true_user("DBN", world)
-    assert isinstance(user, clickmodels.DBN)
-    return user
+    return cast(clickmodels.DBN, clickmodels.true_user("DBN", world))
 
 
 @lru_cache(maxsize=2)
