@@ -17,7 +17,7 @@ from .pages import check_clicks, check_pages, log_of_outcomes, sum_over_prefixes
 from .saving import Shared, load_model, save_model
 
 if TYPE_CHECKING:
-    from .tablefit.table_fit import TableFit
+    from .tablefit.table_fit import LoadNetwork, TableFit
 
 RANK, CONDITIONAL, GENERATIVE = "rank", "conditional", "generative"
 
@@ -43,8 +43,8 @@ class ClickModel(Shared):
         The values of ``parameters`` with which a ``fit`` of one's own does not use its seed.
     table_fit : TableFit or None
         How ``clickmodels.fit`` fits the model's tables, where the model has no ``fit`` of its own.
-    trained : bool
-        Whether a model without tables is fitted by training the network registered for it.
+    network : callable or None
+        Returns the network of a model without tables, which is then fitted by training it.
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
     label : str or None
@@ -57,7 +57,7 @@ class ClickModel(Shared):
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL, GENERATIVE})
     deterministic: ClassVar[frozenset[str]] = frozenset()
     table_fit: ClassVar[TableFit | None] = None
-    trained: ClassVar[bool] = False
+    network: ClassVar[LoadNetwork | None] = None
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.typing import Booleans, Floats, Integers
-from .tablefit.cells import PREFIX_SLOTS, all_clicks
+from ..data import ClickLog
+from .cells import PREFIX_SLOTS, all_clicks
 
 if TYPE_CHECKING:
     from .base import ClickModel
@@ -19,6 +20,11 @@ _PREFIX_ROWS = 1 << 14  # rows of (page, prefix) held at once: they stay in the 
 
 class NotExact(ValueError):
     """An exact answer was asked of a model that cannot give one at this size."""
+
+
+def row_weights(log: ClickLog) -> Floats:
+    """Return how many impressions each row of a log stands for, (n,)."""
+    return np.ones(len(log)) if log.weight is None else log.weight
 
 
 def check_pages(

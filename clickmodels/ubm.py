@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import ClickModel
+from .cells import latest_cells
 from .pages import zero_after_impossible
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .registry import register
-from .tablefit.cells import latest_cells
 from .tablefit.examined_fit import ExaminedFit
 
 

@@ -19,8 +19,8 @@ from scipy.stats import chisquare
 
 from clickgym import clickmodels
 from clickgym.clickmodels import ClickModel, fitting
+from clickgym.clickmodels.cells import all_clicks
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.tablefit.cells import all_clicks
 from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog
 
@@ -442,7 +442,7 @@ def variants(names):
 def fit_variant(variant, log, world, seed=0, **settings):
     """The model ``(name, parameters)``, trained briefly where it is trained by mini-batches."""
     name, parameters = variant
-    if parameters == "embedding" or registered_class(name).trained:
+    if parameters == "embedding" or registered_class(name).network:
         settings = {**SMALL, **settings}
     return clickmodels.fit(name, log, world, seed=seed, parameters=parameters, **settings)
 

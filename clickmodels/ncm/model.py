@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,19 @@ from ..registry import register
 from .rough_score import SoftClicks
 from .tree import PrefixTree
 
+if TYPE_CHECKING:
+    from .ncm_network import NCMNetwork
+
 _CHUNK = 4096  # pages at a time
 _DROP = 1e-3  # searches leave out less likely prefixes of pages with more than so many slots:
 _WHOLE_SLOTS = 8
+
+
+def load_network() -> type[NCMNetwork]:
+    """Return the network of this model, imported late because torch takes a second."""
+    from .ncm_network import NCMNetwork
+
+    return NCMNetwork
 
 
 @register("NCM")
@@ -40,7 +50,7 @@ class NCM(ClickModel):
     output_weights : (H,), output_bias : float
     """
 
-    trained = True
+    network = staticmethod(load_network)
 
     def __init__(
         self,

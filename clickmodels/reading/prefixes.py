@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
+from ..cells import PREFIX_SLOTS, all_clicks, cell_numbers, prefix_cells
 from ..pages import zero_after_impossible
-from ..tablefit.cells import PREFIX_SLOTS, all_clicks, cell_numbers, prefix_cells
 from .attractiveness import WithAttractiveness, read_probabilities
 
 _CHUNK = 4096

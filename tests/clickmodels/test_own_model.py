@@ -26,7 +26,7 @@ import numpy as np
 from clickgym.clickmodels import register
 from clickgym.clickmodels.reading.attractiveness import WithAttractiveness
 from clickgym.clickmodels.reading.independent import IndependentModel
-from clickgym.clickmodels.tablefit.cells import Cells, SlotCells
+from clickgym.clickmodels.cells import Cells, SlotCells
 from clickgym.clickmodels.tablefit.examined_fit import ExaminedFit
 from clickgym.common import checks
 
