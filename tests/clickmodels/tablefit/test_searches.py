@@ -11,9 +11,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from clickgym import clickmodels, envs, evaluation, policies
+from clickgym.clickmodels import cells
 from clickgym.clickmodels.networks.network import seeded
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.tablefit import cells, pair_counts, quasi_newton
+from clickgym.clickmodels.tablefit import pair_counts, quasi_newton
 from clickgym.clickmodels.tablefit.cascade_fit import (
     CascadeFit,
     ChainFold,
