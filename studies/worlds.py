@@ -136,5 +136,5 @@ def require_generative(models: Sequence[str]) -> None:
 
 def longest_first(models: Sequence[str]) -> list[str]:
     """Return the models, each once, with those first that take longest: networks are trained."""
-    trained = {name for name in registered() if registered_class(name).trained}
+    trained = {name for name in registered() if registered_class(name).network}
     return sorted(dict.fromkeys(models), key=lambda name: name not in trained)
