@@ -104,14 +104,14 @@ class Agent:
 
     def learn(self, until: int) -> None:
         """Show pages and learn from them, until ``self.pages`` is at least ``until``."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method learn(until)")
 
     def policy(self) -> Policy:
         """Return the policy that would be deployed now."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method policy()")
 
     def state(self) -> dict[str, Any]:
-        """Return all that learning goes on from: arrays, and JSON values of any depth."""
+        """Return everything needed to resume learning: arrays, and JSON values of any depth."""
         raise NotImplementedError(f"{type(self).__name__} has no checkpoints")
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from clickgym import studies
 from clickgym.scripts._studies import study_command
 
-NAMES = ("conditions", "bias", "learning", "sessions", "promises")
+
+def find_studies() -> dict[str, type[studies.Study]]:
+    """Return the studies of this command by name."""
+    every = {name: studies.study_class(name) for name in sorted(studies.study_names())}
+    return {name: study for name, study in every.items() if study.command == "ope"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``clickgym ope STUDY ...``; without a study, list them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    classes = {name: studies.study_class(name) for name in NAMES}
+    classes = find_studies()
     parser = argparse.ArgumentParser(
         prog="clickgym ope",
         usage="clickgym ope STUDY [options]   (clickgym ope STUDY --help for its options)",
@@ -29,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return study_command(classes[given[0]], f"ope {given[0]}")(given[1:])
     if not given or given[0] in ("-h", "--help"):
         parser.parse_args(["--help"])
-    parser.error(f"{given[0]} is none of its studies: {', '.join(NAMES)}")
+    parser.error(f"{given[0]} is none of its studies: {', '.join(classes)}")
 
 
 if __name__ == "__main__":

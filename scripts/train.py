@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif run.agent.pages:
         print(f"going on from page {run.agent.pages:,} of {pages:,}")
     run.finish()
-    policy = run.agent.policy()
+    policy = run.policy()
     policy.save(out / "policy.safetensors")
     history = [asdict(point) for point in run.history]
     studies.save_rows(history, out / "history.parquet")

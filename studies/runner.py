@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..common import checks
 from ..common.storage import write_text
 from .engine.grid import Grid
 from .engine.keeping import clear_way, make_folder, set_aside
@@ -53,12 +54,11 @@ def compute_study(
 
     Parameters
     ----------
-    jobs : processes, -1 for as many as there are cores.
+    jobs : number of processes.
     scheduler : address of a Dask cluster that computes instead, as "tcp://host:port".
     """
     study.check()
-    if jobs == 0 or not isinstance(jobs, int):
-        raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
+    checks.positive_integer(jobs, "jobs")
     results: Results = {}
     computed = total = failed = 0
     for stage in study.stages(Path(folder), results):

@@ -153,6 +153,12 @@ class Study(ABC):
     """One experiment: what it computes, and what it makes of the results."""
 
     name: ClassVar[str]
+    command: ClassVar[str] = ""  # the command that has the study below it, such as "ope"
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment, which tests compute; by default the defaults."""
+        return cls()
 
     @classmethod
     def presets(cls) -> dict[str, Self]:

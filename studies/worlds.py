@@ -63,6 +63,9 @@ class WorldSetting:
         return f"{name}, {queries}, {docs}, seed {self.seed}"
 
 
+SMALL_WORLD = WorldSetting(n_queries=5, n_docs=6)  # where studies run in a moment
+
+
 @lru_cache(maxsize=4)
 def world_of(setting: WorldSetting) -> data.World:
     """Return the world of a setting."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, Self
 
 from ... import agents, envs, evaluation, policies
 from ...common import checks
@@ -19,6 +19,7 @@ from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
     logging_of,
     longest_first,
@@ -75,7 +76,7 @@ def compare_cell(cell: CompareCell) -> Result:
     logging = logging_of(fit.logging, fit.world, fit.slots)
     samples = _SAMPLES if inside.cheap_scores else _EXPENSIVE_SAMPLES
     report = evaluation.curse(
-        run.agent.policy(), inside, user, world, logging, samples, fit.seed
+        run.policy(), inside, user, world, logging, samples, fit.seed
     )
     return {
         **{name: number.value for name, number in report.numbers().items()},
@@ -131,6 +132,14 @@ class Compare(Study):
     impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     modules: tuple[str, ...] = setting((), flag="module")
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("CascadeUCB1",), ("PBM", TRUE_USER), ("DBN",), pages=200, slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

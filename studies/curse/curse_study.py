@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, Self
 
 from ... import evaluation, policies
 from ..constants import FOUR_MODELS
@@ -16,6 +16,7 @@ from ..engine.shapes import Unbounded
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
     logging_of,
     logs_of,
@@ -115,6 +116,14 @@ class Curse(Study):
     rate: bool = setting(
         False, "draw click-through rates instead of clicks per page", look=True
     )
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("random",), ("PBM", "UBM"), slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

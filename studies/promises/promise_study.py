@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..engine.rows import Row, distinct, where
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
     logging_of,
     longest_first,
@@ -168,6 +169,8 @@ class Promises(Study):
       clickgym ope promises --user DBN --model PBM --logging epsilon-oracle random
     """
 
+    command: ClassVar[str] = "ope"
+
     users: tuple[str, ...] = setting(USERS, flag="user")
     models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
     optimisers: tuple[str, ...] = setting(
@@ -189,6 +192,14 @@ class Promises(Study):
             world=WorldSetting(n_queries=20, n_docs=30),
         )  # fmt: skip
         return {"quick": quick, "paper": cls()}
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("PBM", "UBM"), ("Top-Down",), ("random",), pages=100, slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

@@ -38,7 +38,7 @@ from ..engine.plugins import candidate_name, candidate_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import WorldSetting, longest_first, scores_of
+from ..worlds import SMALL_WORLD, WorldSetting, longest_first, scores_of
 from .protocol_cells import (
     JUDGEMENT,
     POLICY_FIELDS,
@@ -134,6 +134,14 @@ class Protocol(Study):
             preset = preset or "paper"
             given = {**given, "join": not given.get("models")}
         return super().from_options(preset, given)
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("random", "oracle"), ("PBM", "dCTR", ORACLE), slots=3, test_pages=50,
+            tests=("random",), world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the protocol could not run; the world is loaded for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from ... import policies
 from ..engine.rows import Row
@@ -32,6 +32,8 @@ class Conditions(Study):
     Example:
       clickgym ope conditions --preset quick --jobs 2
     """
+
+    command: ClassVar[str] = "ope"
 
     spaces: tuple[tuple[int, int], ...] = setting(
         SPACES, "slate space: slates of l of a query's m best documents", flag="space",
@@ -60,6 +62,11 @@ class Conditions(Study):
             "paper": paper,
             "large": replace(paper, sizes=(*paper.sizes, 200_000, 600_000)),
         }
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(((4, 2),), (20, 40), 20, 1, WorldSetting(n_queries=10, n_docs=0))
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,8 @@ class Learning(Study):
       clickgym ope learning --slates 500 --trees 50
     """
 
+    command: ClassVar[str] = "ope"
+
     world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), whole_file=True)
     slots: int = setting(3, "documents per slate", least=1, metavar="N")
     samples: int = setting(
@@ -121,6 +123,11 @@ class Learning(Study):
         """Return "quick" and "paper"."""
         quick = cls(WorldSetting(n_queries=100, n_docs=0), samples=500, trees=50)
         return {"quick": quick, "paper": cls()}
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(WorldSetting(n_queries=10, n_docs=0), 2, 20, 2)
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +148,8 @@ class SessionStudy(Study):
       clickgym ope sessions --repetitions 10 --size 300 1000
     """
 
+    command: ClassVar[str] = "ope"
+
     repetitions: int = setting(50, "number of logs", least=1, metavar="N")
     sizes: tuple[int, ...] = setting(
         SessionCell.sizes, "sample sizes, ascending", flag="size", least=4, metavar="N",
@@ -165,6 +167,11 @@ class SessionStudy(Study):
     def presets(cls) -> dict[str, Self]:
         """Return "quick" and "paper"."""
         return {"quick": cls(5, (300, 1_000, 3_000), 1_000, 5_000), "paper": cls()}
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(2, (20, 40), 20, 20)
 
     def check(self) -> None:
         """Raise where the study could not run."""
