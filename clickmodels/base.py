@@ -13,7 +13,14 @@ from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from ..data import ClickLog, World
-from .pages import check_clicks, check_pages, log_of_outcomes, sum_over_prefixes
+from .pages import (
+    check_clicks,
+    check_conditionals,
+    check_pages,
+    log_of_outcomes,
+    sum_over_prefixes,
+)
+from .registry import registered
 from .saving import Shared, load_model, save_model
 
 if TYPE_CHECKING:
@@ -62,6 +69,12 @@ class ClickModel(Shared):
     label: str | None = None
     seen: Booleans | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Call a class by its own name until it is registered."""
+        super().__init_subclass__(**kwargs)
+        if cls.name not in registered():
+            cls.name = cls.__name__
+
     # What a model of one's own writes
 
     def relevance(self) -> Floats:
@@ -108,7 +121,9 @@ class ClickModel(Shared):
         """Return log P(clicks | query, ranking), (n,); -inf where it is impossible."""
         self.require(GENERATIVE)
         probs = self.conditional_click_probs(query, ranking, clicks)
-        return log_of_outcomes(probs, np.asarray(clicks, dtype=bool)).sum(axis=1)
+        outcomes = np.asarray(clicks, dtype=bool)
+        probs = check_conditionals(self, probs, outcomes.shape)
+        return log_of_outcomes(probs, outcomes).sum(axis=1)
 
     def sample(self, query: ArrayLike, ranking: ArrayLike, rng: Generator) -> Booleans:
         """Draw clicks, (n, K) bool."""
@@ -125,7 +140,8 @@ class ClickModel(Shared):
         """
         clicks = np.zeros(columns.shape, dtype=bool)
         for slot in range(len(columns)):
-            probs = self.conditional_click_probs(query, columns.T, clicks.T)[:, slot]
+            probs = self.conditional_click_probs(query, columns.T, clicks.T)
+            probs = check_conditionals(self, probs, clicks.T.shape)[:, slot]
             clicks[slot] = rng.random(len(query)) < probs
         return clicks
 
@@ -202,7 +218,7 @@ class ClickModel(Shared):
         """Raise ``NotCapable`` unless the model declares ``capability``."""
         if capability not in self.capabilities:
             can = ", ".join(sorted(self.capabilities))
-            raise NotCapable(f"{self.name or type(self).__name__} is not {capability}: only {can}")
+            raise NotCapable(f"{self.name} is not {capability}: only {can}")
 
     def check_world(self, world: World) -> None:
         """Raise unless this model belongs to ``world``."""
@@ -234,6 +250,9 @@ class ClickModel(Shared):
         return load_model(path)
 
     def __repr__(self) -> str:
-        n_queries, n_docs = self.shape
+        try:
+            n_queries, n_docs = self.shape
+        except Exception:  # a model that is being written: it can be printed all the same
+            return f"{type(self).__name__}(its shape is not known: relevance() does not work yet)"
         fitted = "" if self.seen is None else ", fitted"
         return f"{type(self).__name__}({n_queries} queries of {n_docs} candidates{fitted})"
