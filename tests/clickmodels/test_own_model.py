@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SLOTS, small_world
-from model_contract import check_fits, check_model, fit_variant, simulate, variants
+from model_contract import (
+    check_fits,
+    check_model,
+    check_parameters_do_not_follow_the_callers_arrays,
+    check_the_seed_decides,
+    fit_variant,
+    simulate,
+    variants,
+)
 
 import clickgym
 from clickgym import clickmodels, evaluation, policies
@@ -69,6 +77,20 @@ def test_an_added_model_keeps_the_whole_contract(own_models, name, tmp_path):
 def test_an_added_model_can_be_fitted(own_models, variant, tmp_path):
     check_fits(variant)
     check_model(fit_variant(variant, simulate(100), small_world()), tmp_path)
+
+
+def test_what_is_easily_forgotten_is_told_in_words(own_models, monkeypatch):
+    cls = registry.registered_class("OneAndDone")
+    monkeypatch.setattr(cls, "deterministic", frozenset())
+    with pytest.raises(AssertionError, match=r"deterministic = frozenset"):
+        check_the_seed_decides(("OneAndDone", "table"))
+
+    def keep(self, rate, discount=0.5):
+        self.rate, self.discount = np.asarray(rate), float(discount)
+
+    monkeypatch.setattr(cls, "__init__", keep)
+    with pytest.raises(AssertionError, match=r"copy it \(np.array, not np.asarray\)"):
+        check_parameters_do_not_follow_the_callers_arrays(cls(np.full((6, 7), 0.5)))
 
 
 def test_nobody_writes_the_network_of_a_model_with_a_logit_for_each_cell(own_models):
