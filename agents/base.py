@@ -88,7 +88,8 @@ class Agent:
         known = {field.name: field.metadata.get("check") for field in fields}
         unknown = ", ".join(sorted(set(settings) - set(known)))
         if unknown:
-            raise TypeError(f"{self.name} has no setting {unknown}; it has {sorted(known)}")
+            has = ", ".join(sorted(known))
+            raise TypeError(f"{self.name} has no setting {unknown}; it has {has}")
         if self.needs_features and task.world.features is None:
             raise ValueError(f"{self.name} learns from features; this world has none")
         self.task, self.seed = task, checks.positive_integer(seed, "seed", 0)

@@ -14,7 +14,7 @@ import numpy as np
 from clickgym import clickmodels, data, evaluation, studies
 from clickgym.common.runtime import import_extra
 from clickgym.common.storage import write_text, write_whole
-from clickgym.scripts._inputs import WorldOptions, real_logs, saved_log
+from clickgym.scripts._inputs import WorldOptions, real_logs, require_files, saved_log
 from clickgym.scripts._options import option, parse
 from clickgym.studies.runner import require_writable
 from clickgym.studies.worlds import world_of
@@ -53,6 +53,7 @@ class Fit(WorldOptions):
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
     queries: int | None = option(None)
+    module: list[str] | None = option(None)
     jobs: int = option(1)
     out: str = option("fitted", "folder for models, tables and pictures")
     overwrite: bool = option(
@@ -60,8 +61,8 @@ class Fit(WorldOptions):
     )
 
 
-def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
-    """Return the world and the logs to fit to, to validate on and to judge on."""
+def check_inputs(settings: Fit) -> None:
+    """Raise where the options name no log, or files that are not there."""
     sessions = settings.sessions or []
     if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
         raise ValueError("give one of --log, --pyclick and --sessions")
@@ -70,6 +71,12 @@ def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None
         raise ValueError(f"--split must be shares that sum to 1, not {shares}")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
+    require_files(settings, ("log", "pyclick", "sessions", "labels", "test"))
+
+
+def logs(settings: Fit) -> tuple[data.World, data.ClickLog, data.ClickLog | None, data.ClickLog]:
+    """Return the world and the logs to fit to, to validate on and to judge on."""
+    sessions = settings.sessions or []
     if settings.log:
         world = world_of(settings.world_setting())
         found = [saved_log(settings.log, world)]
@@ -120,6 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from rich.console import Console
 
     settings = parse(Fit, "fit", arguments)
+    check_inputs(settings)
     out = Path(settings.out)
     if (out / "settings.json").exists() and not settings.overwrite:
         raise ValueError(f"{out} holds another run; give another --out, or --overwrite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +13,16 @@ from typing import Any
 from clickgym import agents, clickmodels, studies
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._inputs import WorldOptions, environment, saved_settings
+from clickgym.scripts._inputs import (
+    WorldOptions,
+    environment,
+    require_same_world,
+    saved_settings,
+)
 from clickgym.scripts._options import changes, flags, option, parse, require_known
 from clickgym.studies.engine.artefacts import FitCell, fit_model
-from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.runner import require_writable
-from clickgym.studies.worlds import require_generative, user_of, world_of
+from clickgym.studies.worlds import generative_names, require_generative, user_of, world_of
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"
@@ -36,7 +41,7 @@ class Train(WorldOptions):
     user: str = option("CoCM-mismatch")
     model: str = option(
         "PBM", f'train inside this: a click model to fit, a saved one\'s file, or "{TRUE_USER}"',
-        metavar="NAME|FILE", open=True,
+        metavar="NAME|FILE", open=True, listed=generative_names,
     )  # fmt: skip
     pages: int | None = option(None, absent="the agent's own")
     seed: int = option(0, "seed of log, fit and agent")
@@ -60,7 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     settings = parse(Train, "train", arguments)
     torch.set_num_threads(1)  # small networks: several threads would slow each other down
-    import_modules(settings.module or [])
     require_known("agent", settings.agent, agents.names())
     out = Path(settings.out)
     pages = settings.pages or agents.agent_class(settings.agent).budget
@@ -70,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = settings.world_setting()
     world, true = world_of(where), user_of(settings.user, where, settings.slots)
     _check(settings, options, agents.Task.of(environment(world, true, settings.slots)))
-    inside = _inside(settings, where, out)
-    inside.check_world(world)
+    inside = _find_model(settings, where, out)
+    require_same_world(inside, world, Path(settings.model))
     inside.require("generative")
     run = agents.TrainingRun(
         settings.agent, environment(world, inside, settings.slots), pages, settings.seed, out,
@@ -95,7 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     last = history[-1]
     print(
         f"{settings.agent}, {run.agent.pages:,} pages: promised {last['promised']:.3f}, deployed "
-        f"{last['deployed']:.3f}, gap {last['gap']:.3f}, regret {last['regret']:.3f} clicks a page"
+        f"{last['deployed']:.3f}, gap {last['gap']:.3f}, regret {last['regret']:.3f} clicks per "
+        "page"
     )
     print(f"curves: tensorboard --logdir {out}")
     print(f"deploy: clickgym deploy {_deploy_options(settings, out)}")
@@ -105,19 +110,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _deploy_options(settings: Train, out: Path) -> str:
     """Return the options with which ``clickgym deploy`` takes the policy."""
     model = str(out / MODEL) if settings.model in clickmodels.names() else settings.model
-    inside = "" if model == TRUE_USER else f" --model {model}"
-    names = ["user", *(field.name for field in dataclasses.fields(WorldOptions))]
-    return f"--policy {out / 'policy.safetensors'}{inside} {flags(settings, names)}"
+    inside = "" if model == TRUE_USER else f" --model {shlex.quote(model)}"
+    world = (field.name for field in dataclasses.fields(WorldOptions))
+    names = ["user", "logging", "module", *world]
+    policy = shlex.quote(str(out / "policy.safetensors"))
+    return f"--policy {policy}{inside} {flags(settings, names)}"
 
 
 def _check(settings: Train, options: dict[str, Any], task: agents.Task) -> None:
     """Raise for what could not be trained, before a model is fitted for it."""
     if settings.model in clickmodels.names():
-        require_generative([settings.model])
+        require_generative([settings.model], "--model")
     try:
         agents.agent_class(settings.agent)(task, settings.seed, **options)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+    except (TypeError, ValueError) as error:
+        option = f"--setting {' '.join(settings.setting)}: " if settings.setting else ""
+        raise ValueError(f"{option}{error}") from error
 
 
 def _options(given: list[str]) -> dict[str, Any]:
@@ -149,7 +157,7 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
         raise ValueError(f"{out} holds a run of {spent:,} pages, more than the budget of {pages:,}")
 
 
-def _inside(
+def _find_model(
     settings: Train, where: studies.WorldSetting, out: Path
 ) -> clickmodels.ClickModel:
     """Return what the agent learns from: the true user, a saved model or one fitted now."""
@@ -157,7 +165,7 @@ def _inside(
         return user_of(settings.user, where, settings.slots)
     if settings.model not in clickmodels.names():
         if not Path(settings.model).is_file():
-            known = ", ".join((TRUE_USER, *clickmodels.names()))
+            known = ", ".join((f'"{TRUE_USER}"', *generative_names()))
             raise ValueError(f"--model {settings.model!r} is neither a file nor one of {known}")
         return clickmodels.ClickModel.load(settings.model)
     path = out / MODEL

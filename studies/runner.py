@@ -82,7 +82,9 @@ def _tell_failures(stage: Stage, records: list[dict[str, Any] | None], folder: P
     """Tell how many cells failed, and return it; raise where all did, with the first error."""
     errors = [record["error"] for record in records if record is not None and "error" in record]
     if errors:
-        text = f"{len(errors)} of {len(records)} cells failed, the first with {errors[0]}"
+        text = (
+            f"{len(errors)} of {_count_settings(len(records))} failed, the first with {errors[0]}"
+        )
         if len(errors) == len(records):
             raise ValueError(f"{text} (--retry-failed tries again)")
         where = f"{folder / stage.folder}/*.error.json"
@@ -118,12 +120,17 @@ def run_study(
     shown = {"preset": preset} if preset else {}
     page = report.write(folder, shown | study.describe())
     report.print()
+    kept = f"{outcome.kept}" if outcome.kept else "none"
     failed = f", {outcome.failed} failed" if outcome.failed else ""
     print(
-        f"{outcome.computed} cells computed, {outcome.kept} kept{failed}; {len(outcome.rows)} "
-        f"rows, tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
+        f"{_count_settings(outcome.computed)} computed, {kept} taken from an earlier run{failed}; "
+        f"tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
     )
     return 1 if outcome.failed else 0
+
+
+def _count_settings(number: int) -> str:
+    return f"{number} setting{'' if number == 1 else 's'}"
 
 
 def require_writable(folder: Path) -> None:
@@ -152,7 +159,8 @@ def _compare_settings(folder: Path, study: Study) -> None:
     changed = {
         option_name(one): before[one.name]
         for one in dataclasses.fields(study)
-        if not one.metadata.get("look") and before[one.name] != now[one.name]
+        if not one.metadata.get("look") and one.name in before
+        and before[one.name] != now[one.name]
     }
     if changed:
         text = ", ".join(f"--{name} was {_as_typed(value)}" for name, value in changed.items())

@@ -129,12 +129,23 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
     return world.with_candidates(allowed, world.query_probs)
 
 
-def require_generative(models: Sequence[str]) -> None:
+def generative_names() -> tuple[str, ...]:
+    """Return the click models that can promise something: they rank and have probabilities."""
+    return tuple(name for name in clickmodels.names() if not _find_lacking(name))
+
+
+def require_generative(models: Sequence[str], setting: str = "models") -> None:
     """Raise where a model cannot promise anything: values need click probabilities."""
     for name in models:
-        lacking = {"rank", "generative"} - set(registered_class(name).capabilities)
-        if lacking:
-            raise ValueError(f"{name} is not {' and '.join(sorted(lacking))}: it promises nothing")
+        if lacking := _find_lacking(name):
+            raise ValueError(
+                f"{setting} must be one of {', '.join(generative_names())}: {name} is not "
+                f"{' and '.join(lacking)}, so it promises nothing"
+            )
+
+
+def _find_lacking(model: str) -> list[str]:
+    return sorted({"rank", "generative"} - set(registered_class(model).capabilities))
 
 
 def longest_first(models: Sequence[str]) -> list[str]:

@@ -14,13 +14,14 @@ from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
 from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
-from ..engine.plugins import import_modules
+from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
     SMALL_WORLD,
     WorldSetting,
+    generative_names,
     logging_of,
     longest_first,
     require_generative,
@@ -115,7 +116,7 @@ class Compare(Study):
     agents: tuple[str, ...] = setting(agents.names(), flag="agent", open=True)
     models: tuple[str, ...] = setting(
         FOUR_MODELS, 'click model, or "true user" to learn from the user itself', flag="model",
-        also=(TRUE_USER,),
+        also=(TRUE_USER,), listed=lambda: (*generative_names(), f'"{TRUE_USER}"'),
     )
     users: tuple[str, ...] = setting(USERS, flag="user")
     seeds: int = setting(3)
@@ -155,7 +156,7 @@ class Compare(Study):
         fits = [
             FitCell(
                 user, self.logging, model, seed, str(folder / "models"), self.world,
-                self.impressions, self.slots, modules=self.modules,
+                self.impressions, self.slots, modules=self.modules, source=model_source(model),
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)

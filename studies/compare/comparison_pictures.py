@@ -33,7 +33,7 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     ]  # fmt: skip
     means = {name: np.mean([row[name] for row in chosen]) for name in _LINES}
     text = ", ".join(f"{label} {means[name]:.3f}" for name, (label, *_) in _LINES.items())
-    table = ResultTable(metrics, f"{user} user, clicks a page; {text}")
+    table = ResultTable(metrics, f"{user} user, clicks per page; {text}")
     for (model, agent), label in zip(keys, labels, strict=True):
         part = [row for row in chosen if (row["model"], row["agent"]) == (model, agent)]
         values = {name: [row[name] for row in part] for name in _COLUMNS}

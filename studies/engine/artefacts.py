@@ -26,7 +26,8 @@ FIT_VERSION = "3"
 class FitCell:
     """A click model and the log that it is fitted to; it is written to ``folder``.
 
-    ``modules`` are imported first: they may register models and agents of one's own.
+    ``modules`` are imported first: they may register models and agents of one's own. ``source`` is
+    a hash of the file of such a model.
     """
 
     user: str
@@ -39,6 +40,7 @@ class FitCell:
     slots: int = 10
     parameters: str = "table"
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+    source: str = field(default="", metadata={"key": "given"})
 
     @property
     def path(self) -> Path:

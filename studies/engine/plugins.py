@@ -35,8 +35,18 @@ def candidate_name(candidate: str) -> str:
 
 def candidate_source(candidate: str) -> str:
     """Return a hash of the candidate's file: a changed model is another model."""
-    module = sys.modules[candidate.partition(":")[0]]
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:24]
+    return _hash_file(candidate.partition(":")[0])
+
+
+def model_source(model: str) -> str:
+    """Return a hash of the file of a click model from outside the package; "" for the others."""
+    module = registered_class(model).__module__ if model in registered() else __package__
+    return "" if module.partition(".")[0] == __package__.partition(".")[0] else _hash_file(module)
+
+
+def _hash_file(module: str) -> str:
+    path = getattr(sys.modules[module], "__file__", None)  # a notebook's module has none
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:24] if path else ""
 
 
 def _import_class(name: str) -> type[ClickModel] | None:

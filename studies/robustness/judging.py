@@ -12,6 +12,7 @@ import numpy as np
 from ... import evaluation
 from ...clickmodels import ClickModel
 from ...clickmodels.fitting import is_random, takes_parameters
+from ...clickmodels.registry import registered_class
 from ...common import checks
 from ...common.storage import write_text
 from ...data import ClickLog, World
@@ -98,7 +99,7 @@ def judge_log(
     seeds = checks.positive_integer(seeds, "seeds")
     models = tuple(dict.fromkeys(models))  # a name given twice is one row
     cells = [
-        (name, seed, train, test, world, validation, parameters, threshold)
+        (name, seed, train, test, world, validation, parameters, threshold, registered_class(name))
         for name in models
         for seed in range(seeds if _is_random(name, parameters) else 1)
     ]
@@ -142,6 +143,7 @@ def _cell(
     validation: ClickLog | None,
     parameters: str,
     threshold: int,
+    kind: type[ClickModel],  # to be known by name in a process that has not imported its module
 ) -> tuple[ClickModel, dict[str, float]]:
     model = fit_parts(name, train, validation, world, seed, parameters)
     return model, judge(model, test, world, seed, threshold)

@@ -34,7 +34,7 @@ from ..engine.artefacts import (
     user_cell,
 )
 from ..engine.grid import Result
-from ..engine.plugins import candidate_name, candidate_source
+from ..engine.plugins import candidate_name, candidate_source, import_modules, model_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
@@ -106,6 +106,7 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
+    modules: tuple[str, ...] = setting((), flag="module")
     join: bool = setting(False, "take other models' results from the package", flag="")
 
     @classmethod
@@ -145,6 +146,7 @@ class Protocol(Study):
 
     def check(self) -> None:
         """Raise where the protocol could not run; the world is loaded for it."""
+        import_modules(self.modules)
         for candidate in self.candidates:
             candidate_name(candidate)
         super().check()
@@ -154,7 +156,11 @@ class Protocol(Study):
     @cached_property
     def sources(self) -> dict[str, tuple[str, tuple[str, ...]]]:
         """The hash of the source and the module of every model; the candidates' are not empty."""
-        known: dict[str, tuple[str, tuple[str, ...]]] = dict.fromkeys(self.models, ("", ()))
+        known: dict[str, tuple[str, tuple[str, ...]]] = {
+            model: (source, self.modules if source else ())
+            for model in self.models
+            for source in [model_source(model)]
+        }
         for candidate in self.candidates:
             known[candidate_name(candidate)] = candidate_source(candidate), (candidate,)
         return known
