@@ -126,7 +126,7 @@ def test_a_study_writes_its_report(name, run, capsys):
     folder, outcome = run(name)
     assert studies.run_study(SMALL[name], folder, preset="small") == 0
     captured = capsys.readouterr()
-    line = f"0 cells computed, {outcome.computed} kept; {len(outcome.rows)} rows"
+    line = f"0 settings computed, {outcome.computed} taken from an earlier run; tables"
     assert line in captured.out.splitlines()[-1]
     assert captured.err == ""
     settings = json.loads((folder / "settings.json").read_text())
@@ -153,10 +153,10 @@ def test_failures_are_told_counted_and_tried_again_when_asked(tmp_path, monkeypa
     study = Powers((12, 13))
     for _ in range(2):
         assert studies.run_study(study, "out") == 1
-        error = "1 of 2 cells failed, the first with RuntimeError: thirteen is not raised"
+        error = "1 of 2 settings failed, the first with RuntimeError: thirteen is not raised"
         assert error in capsys.readouterr().err
         assert studies.load_rows("out/rows.parquet") == [{"number": 12, "value": 144.0}]
-    with pytest.raises(ValueError, match="1 of 1 cells failed"):
+    with pytest.raises(ValueError, match="1 of 1 setting failed"):
         studies.run_study(Powers((13,)), "alone")
     Path("13").unlink()
     assert studies.compute_study(study, "out").computed == 0
