@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, get_type_hints
 
 from .. import agents, clickmodels, policies
 from ..common import checks
@@ -53,9 +53,10 @@ def setting(default: Any, text: str | None = None, **more: Any) -> Any:
         ``flag``: the option's name, by default the field's; "" for no option. ``read``: a
         function that makes a value of the option's text. ``whole_file=True`` of a world: by
         default a file gives all its queries. ``look=True``: the setting changes how results are
-        shown, not the results. ``least``, ``choices``, ``known`` (a function that gives the names
-        it takes) and ``also`` (further names) are what ``Study.check`` holds it to. The rest is
-        for the option, such as ``metavar``.
+        shown, not the results. ``later=True``: files of earlier versions do not have it.
+        ``least``, ``choices``, ``known`` (a function that gives the names it takes) and ``also``
+        (further names) are what ``Study.check`` holds it to. The rest is for the option, such as
+        ``metavar``.
     """
     metadata = more if text is None else {"help": text, **more}
     if isinstance(default, type):
@@ -261,14 +262,15 @@ def settings_shape(settings: type[Any]) -> dict[str, Any]:
     """Return the shape of what ``describe_settings`` gives: see ``find_mismatch``."""
     hints = get_type_hints(settings)
     return {
-        one.name: _shape(hints[one.name])
+        one.name: _shape(hints[one.name], one.metadata.get("later", False))
         for one in dataclasses.fields(settings)
         if one.name != "made"
     }
 
 
-def _shape(hint: Any) -> Any:
-    return settings_shape(hint) if hint is WorldSetting else hint
+def _shape(hint: Any, later: bool) -> Any:
+    shape = settings_shape(hint) if hint is WorldSetting else hint
+    return NotRequired[shape] if later else shape
 
 
 def _plain(value: Any) -> Any:

@@ -123,7 +123,7 @@ class Curse(Study):
     rate: bool = setting(
         False, "draw click-through rates instead of clicks per page", look=True
     )
-    modules: tuple[str, ...] = setting((), flag="module")
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
 
     @classmethod
     def small(cls) -> Self:

@@ -106,7 +106,7 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
-    modules: tuple[str, ...] = setting((), flag="module")
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
     join: bool = setting(False, "take other models' results from the package", flag="")
 
     @classmethod
