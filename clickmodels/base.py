@@ -128,7 +128,7 @@ class ClickModel(Shared):
     def sample(self, query: ArrayLike, ranking: ArrayLike, rng: Generator) -> Booleans:
         """Draw clicks, (n, K) bool."""
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         columns = np.ascontiguousarray(ranking.T)
         return np.ascontiguousarray(self.sample_columns(query, columns, rng).T)
 
@@ -157,7 +157,7 @@ class ClickModel(Shared):
         Here by all 2^(K-1) click prefixes, in chunks of pages.
         """
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return sum_over_prefixes(self, query, ranking)
 
     def estimate_click_probs(
@@ -170,7 +170,7 @@ class ClickModel(Shared):
         probs, stderr : (n, K)
         """
         samples = checks.positive_integer(samples, "samples", 2)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         total = np.zeros(ranking.shape)
         for _ in range(samples):
             total += self.sample(query, ranking, rng)
@@ -180,7 +180,7 @@ class ClickModel(Shared):
     def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return the expected number of clicks of each page, (n,)."""
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return self.score_columns(query, np.ascontiguousarray(ranking.T))
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:
@@ -228,10 +228,6 @@ class ClickModel(Shared):
                 f"the click model {self.name} is for {self.shape[0]} queries of {self.shape[1]} "
                 f"candidates, this world has {world.n_queries} of {world.n_docs}"
             )
-
-    def checked_pages(self, query: ArrayLike, ranking: ArrayLike) -> tuple[Integers, Integers]:
-        """Return ``query`` and ``ranking`` as int64 after checking every index."""
-        return check_pages(self, query, ranking)
 
     def checked_clicks(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike

@@ -11,7 +11,7 @@ from scipy.special import expit
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import PREFIX_SLOTS, NotExact, zero_after_impossible
+from ..pages import PREFIX_SLOTS, NotExact, check_pages, zero_after_impossible
 from ..registry import register
 from .rough_score import SoftClicks
 from .tree import PrefixTree
@@ -163,7 +163,7 @@ class NCM(ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by the tree of click prefixes: 2^K - 1 GRU steps per page."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         slots = ranking.shape[1]
         if slots > PREFIX_SLOTS:
             raise NotExact(f"NCM enumerates click prefixes up to {PREFIX_SLOTS} slots, not {slots}")
