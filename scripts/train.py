@@ -173,8 +173,8 @@ def _find_model(
         return clickmodels.ClickModel.load(path)
     model, _ = fit_model(
         FitCell(
-            settings.user, settings.logging, settings.model, settings.seed, "", where,
-            settings.impressions, settings.slots,
+            settings.user, settings.logging, settings.seed, "", where, settings.impressions,
+            settings.slots, model=settings.model,
         )
     )  # fmt: skip
     model.save(path)

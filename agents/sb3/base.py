@@ -49,6 +49,19 @@ class NetworkSettings:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReplaySettings(NetworkSettings):
+    """The settings of agents that learn from a replay buffer as well.
+
+    Attributes
+    ----------
+    gradient_steps : int
+        Between two batches of pages.
+    """
+
+    gradient_steps: int = count(1)
+
+
+@dataclasses.dataclass(frozen=True)
 class ProximalSettings(NetworkSettings):
     """The settings of proximal policy optimisation as well.
 

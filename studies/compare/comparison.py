@@ -155,8 +155,9 @@ class Compare(Study):
         """Give the fits, then the training runs."""
         fits = [
             FitCell(
-                user, self.logging, model, seed, str(folder / "models"), self.world,
-                self.impressions, self.slots, modules=self.modules, source=model_source(model),
+                user, self.logging, seed, str(folder / "models"), self.world,
+                self.impressions, self.slots, model=model, modules=self.modules,
+                source=model_source(model),
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)

@@ -210,8 +210,8 @@ class Promises(Study):
         """Give the fits, then the policies."""
         fits = [
             FitCell(
-                user, logging, model, seed, str(folder / "models"), self.world, self.impressions,
-                self.slots,
+                user, logging, seed, str(folder / "models"), self.world, self.impressions,
+                self.slots, model=model,
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)
