@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
+
 from ..clickmodels import ClickModel
 from ..common import checks
 from ..common.progress import progress
@@ -53,6 +55,17 @@ def train(
     return run.policy()
 
 
+def _find_user(deploy: EnvOrMake) -> ClickModel:
+    """Return the true user of an environment, of its id, or of a function that makes it."""
+    if isinstance(deploy, str) and deploy not in gym.registry:
+        ids = ", ".join(name for name in gym.registry if name.startswith("clickgym/"))
+        raise ValueError(
+            f"deploy={deploy!r} is no environment's id; give one of {ids}, an environment, or a "
+            "click model such as clickmodels.true_user(name, world)"
+        )
+    return Task.of(deploy).model
+
+
 class TrainingRun:
     """A training run that can be measured, checkpointed and taken up again.
 
@@ -83,7 +96,7 @@ class TrainingRun:
         self._count = task.count
         user = deploy
         if user is not None and not isinstance(user, ClickModel):
-            user = Task.of(user).model
+            user = _find_user(user)
         self.watched = log_dir is not None or user is not None
         self.watch = CurseWatch(task.model, user, task.world, log_dir, seed)
         wanted = checkpoint is not None and self.agent.has_checkpoints

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
+import warnings
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -52,6 +53,11 @@ class EnvironmentSettings:
             )
         self.world = embedded_world() if world is None else world
         self.slots = checks.positive_integer(slots, "slots")
+        if self.slots > (most := int(self.world.n_candidates.max())):
+            warnings.warn(
+                f"slots={self.slots}, but no query has more than {most} candidates: the others "
+                "stay empty (-1)", stacklevel=2,
+            )  # fmt: skip
         self.action = checks.choice(action, ACTIONS, "action")
         self.observation = checks.choice(observation, OBSERVATIONS, "observation")
         self.reward = checks.choice(reward, tuple(REWARDS), "reward")

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return study_command(classes[given[0]], f"ope {given[0]}")(given[1:])
     if not given or given[0] in ("-h", "--help"):
         parser.parse_args(["--help"])
-    parser.error(f"{given[0]} is none of its studies: {', '.join(classes)}")
+    parser.error(f"there is no study {given[0]!r}; there are: {', '.join(classes)}")
 
 
 if __name__ == "__main__":

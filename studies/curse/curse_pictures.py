@@ -109,7 +109,8 @@ def curse_picture(
         for logging in loggings
         for model in models
     )
-    figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds}", fontsize=9)
+    if len(distinct(rows, "seed")) > 1:
+        figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds}", fontsize=9)
     return figure
 
 

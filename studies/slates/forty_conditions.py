@@ -126,4 +126,4 @@ def _find_errors(rows: Sequence[Row]) -> list[Row]:
 def check_sizes(sizes: Sequence[int]) -> None:
     """Raise unless ``sizes`` of samples ascend."""
     if not sizes or list(sizes) != sorted(set(sizes)):
-        raise ValueError(f"sizes must ascend, not {tuple(sizes)}")
+        raise ValueError(f"sizes must ascend, not {' '.join(map(str, sizes))}")

@@ -772,3 +772,9 @@ def test_help_lists_the_arguments_of_both_environments():
     assert batch == ["num_envs", *single]
     assert single[:3] == ["user", "world", "click_model"]
     assert set(single) >= {"slots", "action", "observation", "reward", "invalid", "render_mode"}
+
+
+def test_more_slots_than_candidates_is_a_warning():
+    world = data.synthetic_world(n_queries=3, n_docs=10)
+    with pytest.warns(UserWarning, match="no query has more than 10 candidates"):
+        envs.RankingEnv("DBN", world=world, slots=12)
