@@ -88,7 +88,8 @@ class Agent:
         known = {field.name: field.metadata.get("check") for field in fields}
         unknown = ", ".join(sorted(set(settings) - set(known)))
         if unknown:
-            raise TypeError(f"{self.name} has no setting {unknown}; it has {sorted(known)}")
+            has = ", ".join(sorted(known))
+            raise TypeError(f"{self.name} has no setting {unknown}; it has {has}")
         if self.needs_features and task.world.features is None:
             raise ValueError(f"{self.name} learns from features; this world has none")
         self.task, self.seed = task, checks.positive_integer(seed, "seed", 0)
@@ -104,14 +105,14 @@ class Agent:
 
     def learn(self, until: int) -> None:
         """Show pages and learn from them, until ``self.pages`` is at least ``until``."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method learn(until)")
 
     def policy(self) -> Policy:
         """Return the policy that would be deployed now."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method policy()")
 
     def state(self) -> dict[str, Any]:
-        """Return all that learning goes on from: arrays, and JSON values of any depth."""
+        """Return everything needed to resume learning: arrays, and JSON values of any depth."""
         raise NotImplementedError(f"{type(self).__name__} has no checkpoints")
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import gymnasium as gym
 
@@ -34,7 +34,7 @@ class Task:
     learned: bool
 
     @classmethod
-    def of(cls, env_or_make: EnvOrMake) -> Task:
+    def of(cls, env_or_make: EnvOrMake) -> Self:
         """Return the task of an environment, of its id, or of a function that makes it."""
         env: Any = env_or_make
         if isinstance(env, str):
@@ -50,7 +50,7 @@ class Task:
         return cls.from_settings(inner.settings)
 
     @classmethod
-    def from_settings(cls, settings: EnvironmentSettings) -> Task:
+    def from_settings(cls, settings: EnvironmentSettings) -> Self:
         """Return the task of an environment with these settings."""
         own = settings.world, settings.model, settings.slots
         return cls(*own, settings.reward, settings.learned)

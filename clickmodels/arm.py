@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ..common import checks
+from .cells import PREFIX_SLOTS, prefix_cells, prefix_design
 from .reading.prefixes import PrefixModel
 from .registry import register
-from .tablefit.cells import PREFIX_SLOTS, prefix_cells, prefix_design
 from .tablefit.examined_fit import ClickRegression, ExaminedFit
+
+if TYPE_CHECKING:
+    from .networks.prefix_networks import ARMNetwork
+
+
+def load_network() -> type[ARMNetwork]:
+    """Return the network of this model, imported late because torch takes a second."""
+    from .networks.prefix_networks import ARMNetwork
+
+    return ARMNetwork
 
 
 @register("ARM")
@@ -27,7 +39,7 @@ class ARM(PrefixModel):
         w_0 and the weights of the clicks on ranks 1 .. K-1.
     """
 
-    table_fit = ExaminedFit(prefix_cells, ClickRegression)
+    table_fit = ExaminedFit(prefix_cells, ClickRegression, load_network)
 
     def __init__(self, attractiveness: ArrayLike, weights: ArrayLike) -> None:
         self.weights = checks.finite(weights, "weights", 1).copy()

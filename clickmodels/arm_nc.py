@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,20 @@ from scipy.special import expit
 from ..common import checks
 from ..common.typing import Floats
 from .base import CONDITIONAL, RANK, ClickModel
+from .cells import own_prefix_cells
 from .reading.attractiveness import WithAttractiveness
 from .registry import register
-from .tablefit.cells import own_prefix_cells
 from .tablefit.examined_fit import ClickRegression, ExaminedFit
+
+if TYPE_CHECKING:
+    from .networks.prefix_networks import ARMNCNetwork
+
+
+def load_network() -> type[ARMNCNetwork]:
+    """Return the network of this model, imported late because torch takes a second."""
+    from .networks.prefix_networks import ARMNCNetwork
+
+    return ARMNCNetwork
 
 
 @register("ARM-NC")
@@ -33,7 +43,7 @@ class ARMNC(WithAttractiveness, ClickModel):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL})
-    table_fit = ExaminedFit(own_prefix_cells, ClickRegression)
+    table_fit = ExaminedFit(own_prefix_cells, ClickRegression, load_network)
 
     def __init__(self, attractiveness: ArrayLike, weights: ArrayLike) -> None:
         super().__init__(attractiveness)

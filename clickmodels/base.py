@@ -13,11 +13,18 @@ from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from ..data import ClickLog, World
-from .pages import check_clicks, check_pages, log_of_outcomes, sum_over_prefixes
+from .pages import (
+    check_clicks,
+    check_conditionals,
+    check_pages,
+    log_of_outcomes,
+    sum_over_prefixes,
+)
+from .registry import registered
 from .saving import Shared, load_model, save_model
 
 if TYPE_CHECKING:
-    from .tablefit.table_fit import TableFit
+    from .tablefit.table_fit import LoadNetwork, TableFit
 
 RANK, CONDITIONAL, GENERATIVE = "rank", "conditional", "generative"
 
@@ -43,8 +50,8 @@ class ClickModel(Shared):
         The values of ``parameters`` with which a ``fit`` of one's own does not use its seed.
     table_fit : TableFit or None
         How ``clickmodels.fit`` fits the model's tables, where the model has no ``fit`` of its own.
-    trained : bool
-        Whether a model without tables is fitted by training the network registered for it.
+    network : callable or None
+        Returns the network of a model without tables, which is then fitted by training it.
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
     label : str or None
@@ -57,10 +64,16 @@ class ClickModel(Shared):
     capabilities: ClassVar[frozenset[str]] = frozenset({RANK, CONDITIONAL, GENERATIVE})
     deterministic: ClassVar[frozenset[str]] = frozenset()
     table_fit: ClassVar[TableFit | None] = None
-    trained: ClassVar[bool] = False
+    network: ClassVar[LoadNetwork | None] = None
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Call a class by its own name until it is registered."""
+        super().__init_subclass__(**kwargs)
+        if cls.name not in registered():
+            cls.name = cls.__name__
 
     # What a model of one's own writes
 
@@ -108,12 +121,14 @@ class ClickModel(Shared):
         """Return log P(clicks | query, ranking), (n,); -inf where it is impossible."""
         self.require(GENERATIVE)
         probs = self.conditional_click_probs(query, ranking, clicks)
-        return log_of_outcomes(probs, np.asarray(clicks, dtype=bool)).sum(axis=1)
+        outcomes = np.asarray(clicks, dtype=bool)
+        probs = check_conditionals(self, probs, outcomes.shape)
+        return log_of_outcomes(probs, outcomes).sum(axis=1)
 
     def sample(self, query: ArrayLike, ranking: ArrayLike, rng: Generator) -> Booleans:
         """Draw clicks, (n, K) bool."""
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         columns = np.ascontiguousarray(ranking.T)
         return np.ascontiguousarray(self.sample_columns(query, columns, rng).T)
 
@@ -125,7 +140,8 @@ class ClickModel(Shared):
         """
         clicks = np.zeros(columns.shape, dtype=bool)
         for slot in range(len(columns)):
-            probs = self.conditional_click_probs(query, columns.T, clicks.T)[:, slot]
+            probs = self.conditional_click_probs(query, columns.T, clicks.T)
+            probs = check_conditionals(self, probs, clicks.T.shape)[:, slot]
             clicks[slot] = rng.random(len(query)) < probs
         return clicks
 
@@ -141,7 +157,7 @@ class ClickModel(Shared):
         Here by all 2^(K-1) click prefixes, in chunks of pages.
         """
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return sum_over_prefixes(self, query, ranking)
 
     def estimate_click_probs(
@@ -154,7 +170,7 @@ class ClickModel(Shared):
         probs, stderr : (n, K)
         """
         samples = checks.positive_integer(samples, "samples", 2)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         total = np.zeros(ranking.shape)
         for _ in range(samples):
             total += self.sample(query, ranking, rng)
@@ -164,7 +180,7 @@ class ClickModel(Shared):
     def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return the expected number of clicks of each page, (n,)."""
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return self.score_columns(query, np.ascontiguousarray(ranking.T))
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:
@@ -202,7 +218,7 @@ class ClickModel(Shared):
         """Raise ``NotCapable`` unless the model declares ``capability``."""
         if capability not in self.capabilities:
             can = ", ".join(sorted(self.capabilities))
-            raise NotCapable(f"{self.name or type(self).__name__} is not {capability}: only {can}")
+            raise NotCapable(f"{self.name} is not {capability}: only {can}")
 
     def check_world(self, world: World) -> None:
         """Raise unless this model belongs to ``world``."""
@@ -212,10 +228,6 @@ class ClickModel(Shared):
                 f"the click model {self.name} is for {self.shape[0]} queries of {self.shape[1]} "
                 f"candidates, this world has {world.n_queries} of {world.n_docs}"
             )
-
-    def checked_pages(self, query: ArrayLike, ranking: ArrayLike) -> tuple[Integers, Integers]:
-        """Return ``query`` and ``ranking`` as int64 after checking every index."""
-        return check_pages(self, query, ranking)
 
     def checked_clicks(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
@@ -234,6 +246,9 @@ class ClickModel(Shared):
         return load_model(path)
 
     def __repr__(self) -> str:
-        n_queries, n_docs = self.shape
+        try:
+            n_queries, n_docs = self.shape
+        except Exception:  # a model that is being written: it can be printed all the same
+            return f"{type(self).__name__}(its shape is not known: relevance() does not work yet)"
         fitted = "" if self.seen is None else ", fitted"
         return f"{type(self).__name__}({n_queries} queries of {n_docs} candidates{fitted})"

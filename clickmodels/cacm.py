@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from .cells import prefix_cells
 from .reading.prefixes import PrefixModel
-from .registry import network_class, register
-from .tablefit.cells import prefix_cells
+from .registry import register
 from .tablefit.examined_fit import Examination, ExaminedFit
 from .tablefit.pair_counts import PairCellFold
 
+if TYPE_CHECKING:
+    from .networks.prefix_networks import CACMMinusNetwork
+
 
 def gru_examination(fold: PairCellFold, seed: int) -> Examination:
-    """Return the GRU of the registered network as the examination of a fold's cells."""
-    network: Any = network_class("CACM-minus")
-    examination: Examination = network.examination_of(fold, seed)
-    return examination
+    """Return a GRU as the examination of a fold's cells; torch is imported late."""
+    from .tablefit.gru_examination import make_gru_examination
+
+    return make_gru_examination(fold, seed)
+
+
+def load_network() -> type[CACMMinusNetwork]:
+    """Return the network of this model; torch is imported late."""
+    from .networks.prefix_networks import CACMMinusNetwork
+
+    return CACMMinusNetwork
 
 
 @register("CACM-minus")
@@ -33,4 +43,4 @@ class CACMMinus(PrefixModel):
         By the number of the click prefix.
     """
 
-    table_fit = ExaminedFit(prefix_cells, gru_examination, uses_network=True)
+    table_fit = ExaminedFit(prefix_cells, gru_examination, load_network, uses_network=True)

@@ -13,7 +13,7 @@ from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import ClickModel
-from .pages import log_of_outcomes
+from .pages import check_pages, log_of_outcomes
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .reading.browsing import Browsing
 from .registry import register
@@ -132,7 +132,7 @@ class CoCM(WithAttractiveness, ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K): each mode's by recursion over its clicks, O(n K²)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         values = self._attractiveness.rows(query, ranking)
         shown = ranking >= 0
         down = self._browsing.marginals(values)

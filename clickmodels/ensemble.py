@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import GENERATIVE, ClickModel
-from .pages import log_of_outcomes
+from .pages import check_pages, log_of_outcomes
 from .registry import register
 from .saving import from_record, to_record
 
@@ -127,7 +127,7 @@ class Ensemble(ClickModel):
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K): the members' mean."""
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return np.mean([member.click_probs(query, ranking) for member in self.members], axis=0)
 
     def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
@@ -164,7 +164,7 @@ class Ensemble(ClickModel):
         a large one, the log says little about them.
         """
         self.require(GENERATIVE)
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         if len(self.members) == 1:
             return np.zeros(len(query))
         each = [member.expected_clicks(query, ranking) for member in self.members]

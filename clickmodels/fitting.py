@@ -15,9 +15,8 @@ from ..common.typing import Floats
 from ..data import ClickLog, World
 from .base import ClickModel
 from .ensemble import Ensemble
-from .registry import network_class, registered, registered_class
+from .registry import registered, registered_class
 from .tablefit.counting import check_log
-from .tablefit.examined_fit import CellLogits, ExaminedFit
 
 if TYPE_CHECKING:
     from .networks.network import Network
@@ -33,7 +32,7 @@ def names() -> tuple[str, ...]:
 
 
 def _can_be_fitted(cls: type[ClickModel]) -> bool:
-    return _has_own_fit(cls) or cls.table_fit is not None or cls.trained
+    return _has_own_fit(cls) or cls.table_fit is not None or cls.network is not None
 
 
 def _has_own_fit(cls: type[ClickModel]) -> bool:
@@ -45,7 +44,7 @@ def takes_parameters(name: str) -> bool:
     cls = registered_class(name)
     if _has_own_fit(cls):
         return "parameters" in inspect.signature(cls.fit).parameters
-    return cls.table_fit is not None
+    return cls.table_fit is not None and cls.table_fit.network is not None
 
 
 def is_random(name: str, parameters: str = "table") -> bool:
@@ -174,8 +173,6 @@ def _fit_tables(
 ) -> list[ClickModel]:
     assert cls.table_fit is not None
     settings.pop("validation", None)  # full-batch fits have no use for it
-    if cls.table_fit.uses_network:
-        _load_networks()
     return cls.table_fit.fit(cls, log, world, seeds, **settings)
 
 
@@ -199,27 +196,18 @@ def _train_network(
 
 
 def make_network(name: str, world: World, slots: int, embedding: int, hidden: int) -> Network:
-    """Return the untrained network of a model: the registered one, or one made from its table fit.
-
-    A model with a logit for each examination cell needs no network of its own.
-    """
-    from .networks.network import CellNetwork
-
-    _load_networks()
-    network: Any = network_class(name)
-    if network is not None:
-        made: Network = network(world, slots, embedding, hidden)
-        return made
-    how = registered_class(name).table_fit
-    if isinstance(how, ExaminedFit) and how.examination is CellLogits:
-        return CellNetwork(world, slots, embedding, hidden, name, how.cells)
-    raise ValueError(f"{name} has no network for parameters='embedding'")
-
-
-def _load_networks() -> None:
-    """Let the networks register themselves; late, because torch takes a second to import."""
-    from .ncm import ncm_network  # noqa: F401
-    from .networks import cascade_networks, prefix_networks  # noqa: F401
+    """Return the untrained network that a model's class or its table fit declares."""
+    cls = registered_class(name)
+    load = cls.network if cls.table_fit is None else cls.table_fit.network
+    if load is None:
+        raise ValueError(f"{name} has no network for parameters='embedding'")
+    network = load()(world, slots, embedding, hidden)
+    if network.most_slots is not None and slots > network.most_slots:
+        raise ValueError(
+            f"{name} takes pages of up to {network.most_slots} slots, the log has {slots}"
+        )
+    network.model = cls
+    return network
 
 
 def member_seed(seed: int, number: int) -> int:

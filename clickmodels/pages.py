@@ -9,16 +9,24 @@ from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.typing import Booleans, Floats, Integers
-from .tablefit.cells import PREFIX_SLOTS, all_clicks
+from ..data import ClickLog
+from .cells import PREFIX_SLOTS, all_clicks
 
 if TYPE_CHECKING:
     from .base import ClickModel
 
 _PREFIX_ROWS = 1 << 14  # rows of (page, prefix) held at once: they stay in the cache
 
+_TOLERANCE = 1e-9  # what rounding may add to a probability
+
 
 class NotExact(ValueError):
     """An exact answer was asked of a model that cannot give one at this size."""
+
+
+def row_weights(log: ClickLog) -> Floats:
+    """Return how many impressions each row of a log stands for, (n,)."""
+    return np.ones(len(log)) if log.weight is None else log.weight
 
 
 def check_pages(
@@ -44,6 +52,26 @@ def check_clicks(ranking: Integers, clicks: ArrayLike) -> Booleans:
     """Return ``clicks`` as an array that is laid out like ``ranking``."""
     array = checks.booleans(clicks, "clicks", 2)
     checks.same_shape(array, ranking.shape, "clicks", "ranking")
+    return array
+
+
+def check_conditionals(model: ClickModel, probs: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Return what a model gave as conditional click probabilities, after checking them.
+
+    A model may be somebody's own: its numbers are looked at before anything is derived from them.
+    """
+    array = np.asarray(probs)
+    if array.shape != shape:
+        raise ValueError(
+            f"conditional_click_probs() of {model.name} gave an array of shape {array.shape}, "
+            f"but the pages have {shape}"
+        )
+    inside = array.size == 0 or (array.min() >= -_TOLERANCE and array.max() <= 1.0 + _TOLERANCE)
+    if not inside:  # also true of NaN
+        wrong = array[~((array >= -_TOLERANCE) & (array <= 1.0 + _TOLERANCE))]
+        raise ValueError(
+            f"conditional_click_probs() of {model.name} gave {wrong[0]}, which is no probability"
+        )
     return array
 
 
@@ -81,9 +109,8 @@ def sum_over_prefixes(model: ClickModel, query: Integers, ranking: Integers) -> 
         part = slice(start, start + chunk)
         pages = np.repeat(ranking[part], len(prefixes), axis=0)
         clicks = np.tile(prefixes, (len(pages) // len(prefixes), 1)) & (pages >= 0)
-        probs = model.conditional_click_probs(
-            np.repeat(query[part], len(prefixes)), pages, clicks
-        ).reshape(-1, len(prefixes), slots)
+        probs = model.conditional_click_probs(np.repeat(query[part], len(prefixes)), pages, clicks)
+        probs = check_conditionals(model, probs, pages.shape).reshape(-1, len(prefixes), slots)
         weight = np.ones(probs.shape[:2])
         for slot in range(slots - 1):
             weight *= np.abs(probs[:, :, slot] - ~prefixes[:, slot])  # P(what the prefix says)

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from ..common.random import Uniforms
 from ..common.typing import Floats, Integers
+from .cells import rank_cells
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .reading.independent import IndependentModel
 from .registry import register
-from .tablefit.cells import rank_cells
 from .tablefit.examined_fit import ExaminedFit
 
 

@@ -9,17 +9,12 @@ from ..common.registry import register_class, same_class
 
 if TYPE_CHECKING:
     from .base import ClickModel
-    from .networks.network import Network
 
 Model = TypeVar("Model", bound="type[ClickModel]")
-NetworkClass = TypeVar("NetworkClass", bound="type[Network]")
 
-__all__ = [
-    "network_class", "network_of", "register", "registered", "registered_class", "same_class",
-]  # fmt: skip
+__all__ = ["register", "registered", "registered_class", "same_class"]
 
 _CLASSES: dict[str, type[ClickModel]] = {}
-_NETWORKS: dict[str, type[Network]] = {}
 
 
 def register(name: str) -> Callable[[Model], Model]:
@@ -37,22 +32,3 @@ def registered_class(name: str) -> type[ClickModel]:
 def registered() -> tuple[str, ...]:
     """Return the names of all registered classes."""
     return tuple(_CLASSES)
-
-
-def network_of(name: str) -> Callable[[NetworkClass], NetworkClass]:
-    """Register the network that is trained where the model ``name`` is fitted by mini-batches.
-
-    A class decorator on the network's side: models do not know their networks.
-    """
-
-    def decorate(cls: NetworkClass) -> NetworkClass:
-        cls.model_name = name
-        _NETWORKS[name] = cls
-        return cls
-
-    return decorate
-
-
-def network_class(name: str) -> type[Network] | None:
-    """Return the network that is registered for the model ``name``; None where there is none."""
-    return _NETWORKS.get(name)

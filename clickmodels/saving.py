@@ -21,9 +21,13 @@ _SEEN = "__seen__"  # no parameter has this name
 
 def to_record(model: ClickModel) -> Record:
     """Return a model's header and arrays; its class must be registered, or nobody could load it."""
-    # A subclass has its parent's name until it is registered.
-    if not registry.same_class(registry.registered_class(model.name), type(model)):
-        raise ValueError(f"{type(model).__name__} is not registered, so it cannot be saved")
+    # A subclass of a registered class has its name until it is registered.
+    known, own = model.name in registry.registered(), type(model)
+    if not known or not registry.same_class(registry.registered_class(model.name), own):
+        raise ValueError(
+            f"{own.__name__} is not registered, so it cannot be saved: register it first, with "
+            f'@clickmodels.register("{own.__name__}") on the class'
+        )
     state = model.state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
     settings = {key: value for key, value in state.items() if key not in arrays}

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import ClickModel
-from .pages import zero_after_impossible
+from .cells import latest_cells
+from .pages import check_pages, zero_after_impossible
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .registry import register
-from .tablefit.cells import latest_cells
 from .tablefit.examined_fit import ExaminedFit
 
 
@@ -61,7 +61,7 @@ class UBM(WithAttractiveness, ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by recursion over the rank of the latest click: O(n K²)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return np.ascontiguousarray(self._recursion(query, ranking.T).T)
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:

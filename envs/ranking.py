@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..common.random import Uniforms
 from ..common.typing import Booleans
-from .rendering import page_image, page_text
-from .settings import RENDER_MODES, EnvironmentSettings
+from .page_pictures import page_image, page_text
+from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .validity import make_valid, next_unused
 
 
@@ -69,6 +69,8 @@ class RankingEnv(gym.Env[Any, Any]):
         "render_modes": list(RENDER_MODES),
         "render_fps": 2,
     }
+
+    __signature__ = environment_signature()
 
     def __init__(self, *arguments: Any, **by_name: Any) -> None:
         self.settings = EnvironmentSettings(*arguments, **by_name)

@@ -26,7 +26,7 @@ def register_environments() -> None:
                 entry_point="clickgym.envs:RankingEnv",
                 vector_entry_point="clickgym.envs:RankingVectorEnv",
                 kwargs={} if user is None else {"user": user},
-                # The environments check order and actions themselves, at less cost a page.
+                # The environments check order and actions themselves, at less cost per page.
                 order_enforce=False,
                 disable_env_checker=True,
             )

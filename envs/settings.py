@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
+import warnings
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -51,6 +53,11 @@ class EnvironmentSettings:
             )
         self.world = embedded_world() if world is None else world
         self.slots = checks.positive_integer(slots, "slots")
+        if self.slots > (most := int(self.world.n_candidates.max())):
+            warnings.warn(
+                f"slots={self.slots}, but no query has more than {most} candidates: the others "
+                "stay empty (-1)", stacklevel=2,
+            )  # fmt: skip
         self.action = checks.choice(action, ACTIONS, "action")
         self.observation = checks.choice(observation, OBSERVATIONS, "observation")
         self.reward = checks.choice(reward, tuple(REWARDS), "reward")
@@ -119,3 +126,11 @@ def shared_user(name: str, world: World, slots: int, params: dict[str, Any]) -> 
     if key not in users:
         users[key] = true_user(name, world, **params)
     return users[key]
+
+
+def environment_signature(*before: str) -> inspect.Signature:
+    """Return the arguments of an environment, for ``help``: those named, then the settings'."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [inspect.Parameter(name, kind, default=1, annotation=int) for name in before]
+    shared = inspect.signature(EnvironmentSettings)
+    return shared.replace(parameters=[*own, *shared.parameters.values()])

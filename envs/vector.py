@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..common import checks
 from ..common.ordering import order_by_scores
 from ..common.typing import Booleans, Floats, Integers
-from .rendering import page_image, page_text
-from .settings import RENDER_MODES, EnvironmentSettings
+from .page_pictures import page_image, page_text
+from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .spaces import batch_actions
 from .validity import make_valid, next_unused
 
@@ -61,6 +61,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
+
+    __signature__ = environment_signature("num_envs")
 
     def __init__(self, num_envs: int = 1, *arguments: Any, **by_name: Any) -> None:
         self.num_envs = checks.positive_integer(num_envs, "num_envs")
@@ -243,7 +245,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _observe(self) -> Any:
         kind, slots_action = self.settings.observation, self.settings.action == "slots"
-        placed = self._placed() if slots_action else None
+        placed = self._find_places() if slots_action else None
         if kind == "ids":
             if placed is None:
                 return self._query.copy()
@@ -260,7 +262,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             return features
         return {"features": features, "query": self._query.copy()}
 
-    def _placed(self) -> Integers:
+    def _find_places(self) -> Integers:
         """Return each candidate's slot from 1, or 0 when it is not placed, (n, N)."""
         placed = np.zeros((self.num_envs, self.world.n_docs), dtype=np.int64)
         rows, slots = np.nonzero(self._page >= 0)

@@ -21,8 +21,8 @@ from .offpolicy.estimators import estimate, estimator_names
 from .offpolicy.importance import NoOverlap, importance_weights
 from .offpolicy.inputs import WrongReward
 from .offpolicy.pseudoinverse_weights import PseudoinverseWeights
-from .offpolicy.rewards import metric_rewards, slate_rewards
 from .offpolicy.slate_estimates import SlateEstimate
+from .offpolicy.slate_rewards import metric_rewards, slate_rewards
 from .reporting.tables import Metric, ResultTable
 from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value

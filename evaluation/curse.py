@@ -114,7 +114,8 @@ class CurseReport:
         return plot_curse(self, path)
 
     def __str__(self) -> str:
-        rows = [f"{self.model or 'model'} promised, {self.user or 'user'} delivered, clicks a page"]
+        sides = f"{self.model or 'model'} promised, {self.user or 'user'} delivered"
+        rows = [f"{sides}, clicks per page"]
         for name, number in self.numbers().items():
             error = f", standard error {number.stderr:.4f}" if number.stderr else ""
             rows.append(f"  {name:<24}{number.value:>9.4f}  ({number.method}{error})")
@@ -161,6 +162,12 @@ def deploy(
     The parameters are those of ``curse``, which adds what the logging policy says about the gap.
     """
     _require_user(user, world, "deploy")
+    _require(policy, Policy, "policy")
+    _require(model, ClickModel, "model")
+    _require(user, ClickModel, "user")
+    if best is not None:
+        _require(best, Policy, "best")
+    samples = checks.positive_integer(samples, "samples", 2)
     under_model, on_user = score_pages(policy, (model, user), world, samples, seed)
     deployed, highest = on_user.estimate(), None
     if best is not None:
@@ -180,6 +187,11 @@ def deploy(
         under_model=under_model,
         on_user=on_user,
     )
+
+
+def _require(given: Any, kind: type[Any], name: str) -> None:
+    if not isinstance(given, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, not {type(given).__name__}")
 
 
 def curse(
@@ -213,13 +225,7 @@ def curse(
         search.
     """
     _require_user(user, world, "curse")
-    for name, given, kind in (
-        ("policy", policy, Policy), ("logging", logging, Policy), ("model", model, ClickModel),
-        ("user", user, ClickModel),
-    ):  # fmt: skip
-        if not isinstance(given, kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, not {type(given).__name__}")
-    samples = checks.positive_integer(samples, "samples", 2)
+    _require(logging, Policy, "logging")
     found = deploy(policy, model, user, world, samples, seed, best)
     logged_model, logged_user = score_pages(logging, (model, user), world, samples, seed)
     error, logged_error = found.under_model - found.on_user, logged_model - logged_user

@@ -92,7 +92,7 @@ class Interval(NamedTuple):
     n: int
 
 
-def between(estimate: float, low: float, high: float, n: int) -> Interval:
+def make_interval(estimate: float, low: float, high: float, n: int) -> Interval:
     """Return the interval with these bounds; NaN says that nothing is known of them."""
     half = (high - low) / 2.0 if np.isfinite(low) else float("nan")
     return Interval(estimate, low, high, half, n)

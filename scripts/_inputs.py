@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clickgym import clickmodels, data, envs, studies
+from clickgym import clickmodels, data, envs, policies, studies
 from clickgym.envs.registration import NAMESPACE
-from clickgym.scripts._options import former_names, option
+from clickgym.scripts._options import ALL, flags, former_names, option
+
+_ALL_SYNTHETIC = 1_000  # queries of the embedded world, if no number is given
 
 USER = "CoCM-mismatch"  # the true user of commands that need one, unless told otherwise
 SLOTS = 10  # documents per page, unless a log says otherwise
@@ -88,6 +91,47 @@ def saved_log(path: str, world: data.World) -> data.ClickLog:
             f"{Path(path)}: {error}; give the world options that the log was collected with"
         ) from error
     return log
+
+
+def require_files(settings: Any, names: Sequence[str]) -> None:
+    """Raise an error that names the option if one of these options names a file that is not."""
+    for name in names:
+        value = getattr(settings, name)
+        for path in value if isinstance(value, list) else [value] if value else []:
+            if not Path(path).is_file():
+                raise FileNotFoundError(f"--{name} {path}: no such file")
+
+
+def require_same_world(
+    found: clickmodels.ClickModel | policies.Policy, world: data.World, path: Path
+) -> None:
+    """Raise if what ``path`` holds is of another world, with the options of its run if known."""
+    try:
+        found.check_world(world)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}{_world_hint(path)}") from error
+
+
+def _world_hint(path: Path) -> str:
+    """Return the world options of the run that left a file."""
+    saved = run_settings(path, WorldOptions)
+    if not saved or saved.get("pyclick") or saved.get("sessions"):  # real logs have their own world
+        return "; give the world options that it was made with"
+    names = [field.name for field in dataclasses.fields(WorldOptions)]
+    known = {name: saved[name] for name in names if saved.get(name) is not None}
+    known.setdefault("queries", ALL if known.get("world") else _ALL_SYNTHETIC)
+    run = WorldOptions(**{**known, "world": known.get("world") or None})
+    return f"; it was made with {flags(run, names)}"
+
+
+def run_settings(path: Path, settings: Any) -> dict[str, Any]:
+    """Return what the run that left a file has saved of ``settings``; {} if it has not."""
+    beside = path.with_name("settings.json")
+    try:
+        found = saved_settings(beside, settings) if beside.is_file() else {}
+    except ValueError:
+        return {}
+    return found if {"queries", "docs"} <= found.keys() else {}
 
 
 def saved_settings(path: Path, settings: Any) -> dict[str, Any]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clickgym import agents, clickmodels, policies
 from clickgym.data.readers.tables.formats import FORMATS
+from clickgym.studies.engine.plugins import import_modules
 
 Settings = TypeVar("Settings")
 
@@ -30,7 +32,8 @@ _RUN: dict[str, Any] = {"group": "the run"}
 
 # What an option of this name means in every command: its help, the heading that it stands under,
 # the name of its value, the names that it takes (``known``, and ``also`` of some commands; others
-# too where it is ``open``), the least number, the word that stands for 0, and what it was called.
+# too where it is ``open``), those of them that its help lists (``listed``), the least number, the
+# word that stands for 0, and what it was called.
 SHARED: dict[str, dict[str, Any]] = {
     "user": _NAME | {"help": "true user", "was": ("env",), "known": clickmodels.user_names},
     "model": _NAME | {
@@ -38,13 +41,14 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "agent": _NAME | {"help": "agent", "was": ("agents",), "known": agents.names},
     "logging": _NAME | {
-        "help": "ranker whose stochastic variant makes the log", "known": policies.ranker_names,
+        "help": "ranker that collected the log, with some randomness",
+        "known": policies.ranker_names,
     },
     "impressions": _COUNT | {"help": "impressions per log; 80% of them are fitted to"},
     "slots": _COUNT | {"help": "documents per page"},
     "pages": _COUNT | {"help": "budget of an agent, in result pages"},
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
-    "seed": _SEED | {"help": "seed of everything else that is drawn"},
+    "seed": _SEED | {"help": "seed of the random numbers"},
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
     "policy": {"help": "saved policy", "metavar": "FILE"},
     "log": _LOG | {
@@ -79,7 +83,7 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "world_seed": _WORLD | _SEED | {"help": "seed of what is drawn of the world"},
     "module": _RUN | {
-        "help": "Python modules to import first, such as those of your own agents",
+        "help": "Python modules with click models or agents of your own, imported first",
         "metavar": "MODULE", "absent": "none", "was": ("modules",),
     },
     "jobs": _RUN | _COUNT | {"help": "processes"},
@@ -115,10 +119,17 @@ def option(default: Any, text: str | None = None, **more: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def parse(settings: type[Settings], command: str, arguments: Sequence[str] | None) -> Settings:
+def parse(
+    settings: type[Settings],
+    command: str,
+    arguments: Sequence[str] | None,
+    usual: Mapping[str, Any] | None = None,
+) -> Settings:
     """Return an instance of the dataclass ``settings`` from command-line ``arguments``.
 
     Its docstring becomes the description, up to a line "Example:" after which commands follow.
+    ``usual`` has the values of options that are not given, where they are not the defaults. The
+    modules that ``--module`` names are imported here, so that their models and agents are known.
     """
     description, _, example = (settings.__doc__ or "").partition("Example:")
     fields = {field.name: field for field in dataclasses.fields(settings)}  # type: ignore[arg-type]
@@ -156,12 +167,14 @@ def parse(settings: type[Settings], command: str, arguments: Sequence[str] | Non
         old = word.partition("=")[0]
         if old.startswith("--") and old[2:].replace("-", "_") in former:
             parser.error(f"{old} is now {_flag(former[old[2:].replace('-', '_')])}")
+    parser.set_defaults(**(usual or {}))
     values = vars(parser.parse_args(given))
     for bare in [name for name in values if name.startswith(_BARE)]:
         name, value = bare.removeprefix(_BARE), values.pop(bare)
         if value is not None and values[name] is not None:
             parser.error(f"{_flag(name)} is given twice: {value} and {values[name]}")
         values[name] = value if values[name] is None else values[name]
+    import_modules(values.get("module") or [])
     for name, value in values.items():
         _check(name, value, declared[name])
     return settings(**values)
@@ -183,24 +196,24 @@ def flags(settings: Any, names: Sequence[str]) -> str:
     declared = _declarations(settings)
     values = {name: getattr(settings, name) for name in names}
     return " ".join(
-        f"{_flag(name)} {_typed(value, declared[name])}"
+        f"{_flag(name)} {_format_value(value, declared[name], shlex.quote)}"
         for name, value in values.items()
         if value is not None
     )
 
 
-def changes(before: dict[str, Any], settings: Any, free: tuple[str, ...]) -> str:
+def changes(before: Mapping[str, Any], settings: Any, free: tuple[str, ...]) -> str:
     """Return in words which options differ from those ``before``, ``free`` ones aside."""
     declared = _declarations(settings)
     now = dataclasses.asdict(settings)
     return ", ".join(
-        f"{_flag(name)} was {_typed(before.get(name), declared[name])}"
+        f"{_flag(name)} was {_format_value(before.get(name), declared[name])}"
         for name in now
-        if name not in free and _given(before.get(name)) != _given(now[name])
+        if name not in free and _blank_to_none(before.get(name)) != _blank_to_none(now[name])
     )
 
 
-def _given(value: Any) -> Any:
+def _blank_to_none(value: Any) -> Any:
     """Return None for every way in which saved settings say that an option was not given."""
     return None if value in (None, "", 0, -1, [""], [0]) else value
 
@@ -233,18 +246,18 @@ def _argument(
         else field.default_factory()
     )
     declared = dict(more)
-    for name in ("least", "was", "word", "absent", "known", "also", "open"):
+    for name in ("least", "was", "word", "absent", "known", "also", "open", "listed"):
         more.pop(name, None)
     without = declared.get("absent")
     text = more.pop("help")
-    if known := declared.get("known", tuple)():
+    if known := declared.get("listed", declared.get("known", tuple))():
         text += f"; one of {', '.join(known)}"
     if default is None and without:
         text += f" (not given: {without})"
     elif default is True:
         text += " (default: yes)"
     elif default is not None and default is not False:
-        text += f" (default: {_typed(default, declared)})"
+        text += f" (default: {_format_value(default, declared)})"
     argument = {"default": default, "help": text.replace("%", "%%"), **more}
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     kind = kinds[0] if kinds and get_origin(hint) is not list else hint
@@ -261,13 +274,15 @@ def _argument(
     return argument
 
 
-def _typed(value: Any, declared: dict[str, Any]) -> str:
+def _format_value(
+    value: Any, declared: dict[str, Any], quote: Callable[[str], str] = str
+) -> str:
     """Return a value as it would be typed, or that it was not."""
     if "word" in declared and value == 0:
         return str(declared["word"])
-    if _given(value) is None and value != 0:
+    if _blank_to_none(value) is None and value != 0:
         return "not given"
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return " ".join(quote(str(one)) for one in (value if isinstance(value, list) else [value]))
 
 
 def _count_or_word(word: str, text: str) -> int:

@@ -14,7 +14,7 @@ from clickgym.scripts._options import option, parse
 PRESET = "the preset's"
 Option = tuple[str, Any, Any]  # name, type and field
 _RUN = ("jobs", "scheduler", "retry_failed", "out")
-_OWN = ("flag", "read", "whole_file", "look")  # what argparse and ``option`` do not know
+_OWN = ("flag", "read", "whole_file", "look", "later")  # what argparse and ``option`` do not know
 
 
 class Main(Protocol):

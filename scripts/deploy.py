@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,10 +18,12 @@ from clickgym.scripts._inputs import (
     WorldOptions,
     chosen_user,
     environment,
-    saved_settings,
+    require_files,
+    require_same_world,
+    run_settings,
 )
 from clickgym.scripts._logs import LogOptions, read_own_log, say
-from clickgym.scripts._options import flags, option, parse
+from clickgym.scripts._options import changes, option, parse
 from clickgym.studies.worlds import logging_of, user_of, world_of
 
 NO_USER = "there is no true user to deploy on: nobody knows how the log's own users would click"
@@ -30,7 +33,9 @@ NO_USER = "there is no true user to deploy on: nobody knows how the log's own us
 class Deploy(LogOptions):
     """Print a policy's value on a true user and, with a click model, the curse report.
 
-    A world without grades has no true user: there it is the rankings that get deployed.
+    The world, user and logging policy are those of the run that made the policy, unless options
+    say otherwise: clickgym train saves them as settings.json beside it. A world without grades has
+    no true user: there it is the rankings that get deployed.
 
     Example:
       clickgym deploy --policy runs/train/policy.safetensors --user DBN
@@ -60,7 +65,7 @@ class Deploy(LogOptions):
     samples: int = option(
         20_000, "rankings to draw from a stochastic policy", least=1, metavar="N"
     )
-    seed: int = option(0)
+    seed: int = option(0, "seed of the rankings that are drawn")
     trust: bool = option(False, "load a Stable-Baselines3 zip, which may run any code in it")
     algorithm: str = option(
         "PPO", "algorithm of Stable-Baselines3 or sb3-contrib that wrote the zip", metavar="NAME"
@@ -68,11 +73,12 @@ class Deploy(LogOptions):
     plot: str | None = option(
         None, "file for the report's picture", metavar="FILE", absent="no picture"
     )
+    module: list[str] | None = option(None)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
-    settings = parse(Deploy, "deploy", arguments)
+    settings = _read_options(arguments)
     if settings.plot and not settings.model:
         raise ValueError("--plot draws the report, which needs --model")
     if settings.log:
@@ -91,11 +97,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if user is None and settings.plot:
         raise ValueError(f"--plot draws the report on a true user; {NO_USER}")
     policy = _policy(settings, world, slots)
-    try:
-        policy.check_world(world)
-    except ValueError as error:
-        raise ValueError(f"{error}{_hint(settings)}") from error
+    require_same_world(policy, world, Path(settings.policy))
     model = clickmodels.ClickModel.load(settings.model) if settings.model else None
+    if model is not None:
+        require_same_world(model, world, Path(settings.model or ""))
     if settings.rankings:
         policy.deployed_rankings(world).save(settings.rankings)
     if user is None:
@@ -126,13 +131,27 @@ def _tell_value(
 ) -> None:  # fmt: skip
     value = evaluation.value(policy, user, world, settings.samples, settings.seed)
     unsure = f", standard error {value.stderr:.4f}" if value.stderr else ""
-    say(f"{value.value:.4f} clicks a page {whose} ({value.method}{unsure})")
+    say(f"{value.value:.4f} clicks per page {whose} ({value.method}{unsure})")
+
+
+def _read_options(arguments: Sequence[str] | None) -> Deploy:
+    """Return the options, from the run that made the policy where they are not given."""
+    settings = parse(Deploy, "deploy", arguments)
+    require_files(settings, ("policy", "model"))
+    saved = run_settings(Path(settings.policy), Deploy)
+    names = ("user", "logging", "slots", *(field.name for field in fields(WorldOptions)))
+    if settings.log or settings.world or saved.get("log"):  # a world that is named or saved
+        names = ("user", "logging", "slots")
+    run = {name: saved[name] for name in names if saved.get(name) not in (None, "")}
+    settings = parse(Deploy, "deploy", arguments, run)
+    free = tuple(field.name for field in fields(Deploy) if field.name not in run)
+    if differing := changes(run, settings, free):
+        print(f"other options than when the policy was made: {differing}", file=sys.stderr)
+    return settings
 
 
 def _policy(settings: Deploy, world: data.World, slots: int) -> policies.Policy:
     path = Path(settings.policy)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
     if path.suffix != ".zip":
         return policies.Policy.load(path)
     if not settings.trust:
@@ -163,18 +182,6 @@ def _algorithm(name: str) -> Any:
     if name not in known:
         raise ValueError(f"--algorithm must be one of {', '.join(known)}, not {name!r}")
     return found[name]
-
-
-def _hint(settings: Deploy) -> str:
-    """Return the world options of the run that made the policy."""
-    path = Path(settings.policy).with_name("settings.json")
-    if not path.is_file():
-        return "; give the world options that it was made with"
-    names = [field.name for field in fields(WorldOptions)]
-    saved = saved_settings(path, Deploy)
-    given: dict[str, Any] = {name: saved[name] for name in names if name in saved}
-    run = WorldOptions(**{**given, "world": given.get("world") or None})
-    return f"; it was trained with {flags(run, names)}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clickgym import clickmodels, data, studies
-from clickgym.scripts._inputs import real_logs, saved_log
+from clickgym.scripts._inputs import real_logs, require_files, saved_log
 from clickgym.scripts._logs import LogOptions, join_own_log, read_own_log, read_own_table, say
 from clickgym.scripts._options import option, parse
 from clickgym.studies.own_log.kept_logs import LOG
@@ -54,6 +54,7 @@ class Fit(LogOptions):
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
     queries: int | None = option(None)
+    module: list[str] | None = option(None)
     jobs: int = option(2)
     scheduler: str | None = option(None)
     retry_failed: bool = option(False)
@@ -72,8 +73,8 @@ class Parts(NamedTuple):
     report: data.LogReport | None = None
 
 
-def read_parts(settings: Fit) -> Parts:
-    """Return the world and the logs to fit to, to validate on and to judge on."""
+def check_inputs(settings: Fit) -> None:
+    """Raise where the options name no log, or files that are not there."""
     sessions = settings.sessions or []
     if bool(settings.log) + bool(settings.pyclick) + bool(sessions) != 1:
         raise ValueError("give one of --log, --pyclick and --sessions")
@@ -84,7 +85,12 @@ def read_parts(settings: Fit) -> Parts:
         raise ValueError("--split takes two or three shares")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
-    report = None
+    require_files(settings, ("log", "pyclick", "sessions", "labels", "test"))
+
+
+def read_parts(settings: Fit) -> Parts:
+    """Return the world and the logs to fit to, to validate on and to judge on."""
+    sessions, report = settings.sessions or [], None
     if settings.log:
         world, log, report = read_own_log(settings)
         found = [log]
@@ -124,6 +130,7 @@ def _split(log: data.ClickLog, settings: Fit) -> list[data.ClickLog]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, judge, print and save."""
     settings = parse(Fit, "fit", arguments)
+    check_inputs(settings)
     out = Path(settings.out)
     require_writable(out)
     names = clickmodels.names() if "all" in settings.model else tuple(settings.model)
@@ -132,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings.log or settings.pyclick or " ".join(settings.sessions or []),
         studies.LogSetting.from_logs(found.world, found.parts),
         tuple(dict.fromkeys(names)), settings.seeds, settings.parameters,
+        tuple(settings.module or ()),
     )  # fmt: skip
     _refuse_another_run(out, study, settings.overwrite)
     if found.report is not None:

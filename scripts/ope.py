@@ -20,16 +20,20 @@ from clickgym.scripts._options import option, parse
 from clickgym.scripts._studies import study_command
 from clickgym.studies.runner import require_writable
 
-STUDIES = ("conditions", "bias", "learning", "sessions", "promises")
-NAMES = ("estimate", *STUDIES)
 WITHOUT_MODEL = ("ips", "wips", "pi", "wpi")
 WITH_MODEL = ("dm-model", "dr-ips", "dr-pi")
+
+
+def find_studies() -> dict[str, type[studies.Study]]:
+    """Return the studies of this command by name."""
+    every = {name: studies.study_class(name) for name in sorted(studies.study_names())}
+    return {name: study for name, study in every.items() if study.command == "ope"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``clickgym ope NAME ...``; without a name, list them."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    classes = {name: studies.study_class(name) for name in STUDIES}
+    classes = find_studies()
     texts = {"estimate": Estimate.__doc__} | {name: cls.__doc__ for name, cls in classes.items()}
     parser = argparse.ArgumentParser(
         prog="clickgym ope",
@@ -45,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return study_command(classes[given[0]], f"ope {given[0]}")(given[1:])
     if not given or given[0] in ("-h", "--help"):
         parser.parse_args(["--help"])
-    parser.error(f"{given[0]} is none of {', '.join(NAMES)}")
+    parser.error(f"there is no {given[0]!r}; there are: {', '.join(texts)}")
 
 
 @dataclass(frozen=True)

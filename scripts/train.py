@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,14 +21,20 @@ from clickgym.scripts._inputs import (
     WorldOptions,
     chosen_user,
     environment,
+    require_same_world,
     saved_settings,
 )
 from clickgym.scripts._logs import LogOptions, read_own_log, say
 from clickgym.scripts._options import changes, flags, option, parse, require_known
 from clickgym.studies.engine.artefacts import FitCell, fit_model, fit_parts
-from clickgym.studies.engine.plugins import import_modules
 from clickgym.studies.runner import require_writable
-from clickgym.studies.worlds import SPLIT, require_generative, user_of, world_of
+from clickgym.studies.worlds import (
+    SPLIT,
+    generative_names,
+    require_generative,
+    user_of,
+    world_of,
+)
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"
@@ -51,7 +58,7 @@ class Train(LogOptions):
     )
     model: str = option(
         "PBM", f'train inside this: a click model to fit, a saved one\'s file, or "{TRUE_USER}"',
-        metavar="NAME|FILE", open=True,
+        metavar="NAME|FILE", open=True, listed=generative_names,
     )  # fmt: skip
     pages: int | None = option(None, absent="the agent's own")
     seed: int = option(0, "seed of log, fit and agent")
@@ -75,7 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     settings = parse(Train, "train", arguments)
     torch.set_num_threads(1)  # small networks: several threads would slow each other down
-    import_modules(settings.module or [])
     require_known("agent", settings.agent, agents.names())
     out = Path(settings.out)
     pages = settings.pages or agents.agent_class(settings.agent).budget
@@ -86,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _check_settings(out, settings, pages)
     world, true = found.world, found.true
     _check(settings, options, agents.Task.of(environment(world, found.stand_in, found.slots)))
-    inside = _inside(settings, found, out)
-    inside.check_world(world)
+    inside = _find_model(settings, found, out)
+    require_same_world(inside, world, Path(settings.model))
     inside.require("generative")
     run = agents.TrainingRun(
         settings.agent, environment(world, inside, found.slots), pages, settings.seed, out,
@@ -103,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif run.agent.pages:
         print(f"going on from page {run.agent.pages:,} of {pages:,}")
     run.finish()
-    policy = run.agent.policy()
+    policy = run.policy()
     policy.save(out / "policy.safetensors")
     history = [asdict(point) for point in run.history]
     studies.save_rows(history, out / "history.parquet")
@@ -112,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     save_figure(studies.run_picture(row), out / "training.png")
     known = ((name, history[-1][name]) for name in ("promised", "deployed", "gap", "regret"))
     values = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
-    print(f"{settings.agent}, {run.agent.pages:,} pages: {values} clicks a page")
+    print(f"{settings.agent}, {run.agent.pages:,} pages: {values} clicks per page")
     print(f"curves: tensorboard --logdir {out}")
     print(f"deploy: clickgym deploy {_deploy_options(settings, out)}")
     return 0
@@ -169,25 +175,28 @@ class Setup:
 def _deploy_options(settings: Train, out: Path) -> str:
     """Return the options with which ``clickgym deploy`` takes the policy."""
     model = str(out / MODEL) if settings.model in clickmodels.names() else settings.model
-    inside = "" if model == TRUE_USER else f" --model {model}"
-    names = ["user", *(field.name for field in dataclasses.fields(WorldOptions))]
+    inside = "" if model == TRUE_USER else f" --model {shlex.quote(model)}"
+    names = ["user", "logging", "module"]
     world = str(out / WORLD) if settings.log else settings.world
-    where = flags(settings, names)
     if world and data.World.is_saved(world):
-        where = f"{flags(settings, ['user'])} --world {world}".lstrip()
+        where = f"{flags(settings, names)} --world {shlex.quote(world)}".lstrip()
+    else:
+        fields = (field.name for field in dataclasses.fields(WorldOptions))
+        where = flags(settings, [*names, *fields])
     if settings.user is None:
-        where += f" --rankings {out / 'rankings.csv'}"
-    return f"--policy {out / 'policy.safetensors'}{inside} {where}"
+        where += f" --rankings {shlex.quote(str(out / 'rankings.csv'))}"
+    return f"--policy {shlex.quote(str(out / 'policy.safetensors'))}{inside} {where}"
 
 
 def _check(settings: Train, options: dict[str, Any], task: agents.Task) -> None:
     """Raise for what could not be trained, before a model is fitted for it."""
     if settings.model in clickmodels.names():
-        require_generative([settings.model])
+        require_generative([settings.model], "--model")
     try:
         agents.agent_class(settings.agent)(task, settings.seed, **options)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
+    except (TypeError, ValueError) as error:
+        option = f"--setting {' '.join(settings.setting)}: " if settings.setting else ""
+        raise ValueError(f"{option}{error}") from error
 
 
 def _options(given: list[str]) -> dict[str, Any]:
@@ -219,7 +228,7 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
         raise ValueError(f"{out} holds a run of {spent:,} pages, more than the budget of {pages:,}")
 
 
-def _inside(settings: Train, found: Setup, out: Path) -> clickmodels.ClickModel:
+def _find_model(settings: Train, found: Setup, out: Path) -> clickmodels.ClickModel:
     """Return what the agent learns from: the true user, a saved model or one fitted now."""
     if settings.model == TRUE_USER:
         assert found.true is not None
@@ -238,8 +247,8 @@ def _inside(settings: Train, found: Setup, out: Path) -> clickmodels.ClickModel:
         assert settings.user is not None
         model, _ = fit_model(
             FitCell(
-                settings.user, settings.logging, settings.model, settings.seed, "", found.where,
-                settings.impressions, found.slots,
+                settings.user, settings.logging, settings.seed, "", found.where,
+                settings.impressions, found.slots, model=settings.model,
             )
         )  # fmt: skip
     model.save(path)
@@ -249,7 +258,7 @@ def _inside(settings: Train, found: Setup, out: Path) -> clickmodels.ClickModel:
 def saved_model(path: str) -> clickmodels.ClickModel:
     """Return the click model of a file."""
     if not Path(path).is_file():
-        known = ", ".join((TRUE_USER, *clickmodels.names()))
+        known = ", ".join((f'"{TRUE_USER}"', *generative_names()))
         raise ValueError(f"--model {path!r} is neither a file nor one of {known}")
     return clickmodels.ClickModel.load(path)
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..evaluation import Interval, interval
 from ..evaluation.reporting.formats import LedgerLine
-from ..evaluation.statistics import between
+from ..evaluation.statistics import make_interval
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 _OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
@@ -36,7 +36,7 @@ class Finding:
     verdict: str
     numbers: str
 
-    def negated(self, test: str) -> Finding:
+    def negate(self, test: str) -> Finding:
         """Return the same numbers as a test of the opposite statement."""
         return replace(self, test=test, verdict=_OPPOSITE[self.verdict])
 
@@ -96,7 +96,7 @@ def some_below(test: str, values: Mapping[str, ArrayLike], threshold: float) -> 
     The negation of ``every_above``: it holds when one interval lies below at the corrected level,
     and does not hold when all lie above.
     """
-    return every_above(test, values, threshold).negated(test)
+    return every_above(test, values, threshold).negate(test)
 
 
 def correlated_above(
@@ -136,11 +136,11 @@ def _bootstrap(groups: Sequence[np.ndarray]) -> Interval:
     counts = np.array([len(group) for group in groups])
     mean = float(sums.sum() / counts.sum())
     if len(groups) < 4:
-        return between(mean, np.nan, np.nan, len(groups))
+        return make_interval(mean, np.nan, np.nan, len(groups))
     drawn = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.quantile(means, [_LEVEL / 2.0, 1.0 - _LEVEL / 2.0])
-    return between(mean, float(low), float(high), len(groups))
+    return make_interval(mean, float(low), float(high), len(groups))
 
 
 def _describe(name: str, found: Interval) -> str:

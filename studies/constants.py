@@ -7,7 +7,6 @@ LOGGINGS = ("epsilon-oracle", "LambdaMART", "BM25")  # rankers whose stochastic 
 TEST_POLICIES = ("oracle", "LambdaMART", "BM25", "random")
 CLICK_MODELS = ("PBM", "UBM", "DBN", "ARM", "CACM-minus", "NCM")  # of figures 1 and 2
 FOUR_MODELS = ("PBM", "UBM", "DBN", "NCM")  # those that studies take unless told otherwise
-LONGEST = ("NCM",)  # models whose cells take longest, and are therefore computed first
 REFERENCE = "ARM-NC"  # reads the click that it predicts, so its perplexity is not compared
 NAIVE = ("CTR", "rCTR", "dCTR", "drCTR", "TopPop", "TopPopObs", "RankTopObs")
 SHIFT_MODELS = ("dCTR", "PBM", "UBM", "DBN", "NCM", "CACM-minus", "ARM", REFERENCE)  # section 6.1

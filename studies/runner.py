@@ -1,4 +1,4 @@
-"""Running a study: its cells in a folder, its rows, its report, and what the folder is of."""
+"""Running a study: its cells in a folder, its rows, its report, and the settings it ran with."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..common import checks
 from ..common.storage import write_text
 from .engine.grid import Grid
 from .engine.keeping import clear_way, make_folder, set_aside
 from .engine.rows import Row, load_rows, save_rows
-from .registry import study_names
-from .study import Results, Stage, Study, describe_settings
+from .engine.shapes import find_mismatch
+from .registry import study_class, study_names
+from .study import Results, Stage, Study, describe_settings, option_name, settings_shape
+from .worlds import WorldSetting
 
 SETTINGS = "settings.json"
+# Earlier versions wrote the options of the command, with these among them.
+_EARLIER: dict[str, Any] = {
+    "world": str, "queries": int, "docs": int, "world_seed": int, "jobs": int,
+    "retry_failed": bool, "out": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,11 @@ def compute_study(
 
     Parameters
     ----------
-    jobs : processes, -1 for as many as there are cores.
+    jobs : number of processes.
     scheduler : address of a Dask cluster that computes instead, as "tcp://host:port".
     """
     study.check()
-    if jobs == 0 or not isinstance(jobs, int):
-        raise ValueError(f"jobs must be a number of processes (or -1 for all), not {jobs!r}")
+    checks.positive_integer(jobs, "jobs")
     results = Results()
     computed = total = failed = 0
     failures: list[str] = []
@@ -97,7 +104,9 @@ def _tell_failures(stage: Stage, records: list[dict[str, Any] | None], folder: P
     """Tell how many cells failed, and return it; raise where all did, with the first error."""
     errors = [record["error"] for record in records if record is not None and "error" in record]
     if errors:
-        text = f"{len(errors)} of {len(records)} cells failed, the first with {errors[0]}"
+        text = (
+            f"{len(errors)} of {_count_settings(len(records))} failed, the first with {errors[0]}"
+        )
         if len(errors) == len(records) and not stage.may_fail:
             raise ValueError(f"{text} (--retry-failed tries again)")
         where = f"{folder / stage.folder}/*.error.json"
@@ -133,14 +142,19 @@ def run_study(
     shown = {"preset": preset} if preset else {}
     page = report.write(folder, shown | study.describe())
     report.print()
+    kept = f"{outcome.kept}" if outcome.kept else "none"
     failed = f", {outcome.failed} failed" if outcome.failed else ""
     print(
-        f"{outcome.computed} cells computed, {outcome.kept} kept{failed}; {len(outcome.rows)} "
-        f"rows, tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
+        f"{_count_settings(outcome.computed)} computed, {kept} taken from an earlier run{failed}; "
+        f"tables and pictures: {page}   {time.perf_counter() - start:.0f} s"
     )
     for failure in outcome.failures:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if outcome.failed else 0
+
+
+def _count_settings(number: int) -> str:
+    return f"{number} setting{'' if number == 1 else 's'}"
 
 
 def require_writable(folder: Path) -> None:
@@ -167,9 +181,10 @@ def _compare_settings(folder: Path, study: Study) -> None:
         return
     now = describe_settings(study)
     changed = {
-        one.metadata.get("flag") or one.name: before.get(one.name)
+        option_name(one): before[one.name]
         for one in dataclasses.fields(study)
-        if not one.metadata.get("look") and before.get(one.name) != now[one.name]
+        if not one.metadata.get("look") and one.name in before
+        and before[one.name] != now[one.name]
     }
     if changed:
         text = ", ".join(f"--{name} was {_as_typed(value)}" for name, value in changed.items())
@@ -181,23 +196,37 @@ def _compare_settings(folder: Path, study: Study) -> None:
 
 
 def _as_typed(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        parts = (one if isinstance(one, list) else [one] for one in value)
+        return " ".join(",".join(map(str, part)) for part in parts)
+    return WorldSetting(**value).describe() if isinstance(value, dict) else str(value)
 
 
 def _read_settings(path: Path) -> dict[str, Any] | None:
     """Return what ``settings.json`` says; None without one, or where it was set aside."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(record, dict):
-            raise ValueError("not a table")
-        if record.get("study") not in study_names() and "jobs" not in record:  # as once written
-            raise ValueError("not the settings of a study")
+        wrong = _find_wrong(record)
+        if wrong:
+            raise ValueError(wrong)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         set_aside(path, "a folder" if path.is_dir() else str(error))
         return None
     return record
+
+
+def _find_wrong(record: Any) -> str:
+    """Return what is wrong with the contents of ``settings.json``, "" if nothing is."""
+    if not isinstance(record, dict):
+        return "not a table"
+    if "jobs" in record:
+        return find_mismatch(record, dict.fromkeys(record, Any) | _EARLIER, "it")
+    if record.get("study") not in study_names():
+        return "not the settings of a study"
+    shape = settings_shape(study_class(record["study"]))
+    return find_mismatch(record, {"study": str, "preset": str, **shape}, "it")
 
 
 def _replace_rows(path: Path, rows: list[Row]) -> None:

@@ -12,8 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, get_type_hints
 
+from .. import agents, clickmodels, policies
+from ..common import checks
 from ..common.storage import write_text
 from ..evaluation import ResultTable
 from ..evaluation.reporting.figures import save_figure
@@ -27,10 +29,17 @@ from ..evaluation.reporting.page import (
 from .engine.grid import Cell, Result
 from .engine.keeping import clear_way
 from .engine.rows import Row
+from .worlds import WorldSetting, world_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The names that settings of these options take.
+_KNOWN: dict[str, Callable[[], tuple[str, ...]]] = {
+    "user": clickmodels.user_names, "model": clickmodels.names, "agent": agents.names,
+    "logging": policies.ranker_names,
+}  # fmt: skip
+_WHOLE = (int, "int", tuple[int, ...], "tuple[int, ...]")  # types of whole numbers
 _WIDTH = 170  # of tables that are printed to a file
 
 
@@ -57,7 +66,10 @@ def setting(default: Any, text: str | None = None, **more: Any) -> Any:
         ``flag``: the option's name, by default the field's; "" for no option. ``read``: a
         function that makes a value of the option's text. ``whole_file=True`` of a world: by
         default a file gives all its queries. ``look=True``: the setting changes how results are
-        shown, not the results. The rest is for the option, such as ``choices`` and ``metavar``.
+        shown, not the results. ``later=True``: files of earlier versions do not have it.
+        ``least``, ``choices``, ``known`` (a function that gives the names it takes) and ``also``
+        (further names) are what ``Study.check`` holds it to. The rest is for the option, such as
+        ``metavar``.
     """
     metadata = more if text is None else {"help": text, **more}
     if isinstance(default, type):
@@ -162,6 +174,13 @@ class Study(ABC):
     """One experiment: what it computes, and what it makes of the results."""
 
     name: ClassVar[str]
+    command: ClassVar[str] = ""  # the command that has the study below it, such as "ope"
+    needs_grades: ClassVar[str] = "a study with a true user needs"  # begins what it says without
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment, which tests compute; by default the defaults."""
+        return cls()
 
     @classmethod
     def presets(cls) -> dict[str, Self]:
@@ -179,12 +198,24 @@ class Study(ABC):
         known = presets[preset] if preset else cls()
         return preset, dataclasses.replace(known, **given)
 
-    @abstractmethod
     def check(self) -> None:
         """Raise a ``ValueError`` where the study could not run, before anything is written.
 
-        Its message begins with the name of the setting that is wrong.
+        Its message begins with the name of the setting that is wrong. Here every setting is held
+        to what it declares, and the world is loaded; studies add what else they need.
         """
+        for one in dataclasses.fields(self):
+            value = getattr(self, one.name)
+            known = one.metadata.get("known") or _KNOWN.get(one.metadata.get("flag", one.name))
+            choices = one.metadata.get("choices", (*known(), *one.metadata.get("also", ()))
+                                       if known else ())  # fmt: skip
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, WorldSetting):
+                    world_of(item).require_grades(f"{one.name}: {self.needs_grades}")
+                elif choices:
+                    checks.choice(item, choices, one.name)
+                elif one.type in _WHOLE:
+                    checks.positive_integer(item, one.name, one.metadata.get("least", 1))
 
     @abstractmethod
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
@@ -207,8 +238,33 @@ class Study(ABC):
         return {"rows.parquet": rows}
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings for people: what the page says about how the rows were made."""
-        return describe_settings(self)
+        """Return the settings for people: what the page says about how the rows were made.
+
+        They have the names of their options. What is not set is left out.
+        """
+        texts = {}
+        for one in dataclasses.fields(self):
+            value = getattr(self, one.name)
+            if value is not None and value != ():
+                texts[option_name(one).replace("_", " ")] = _say(value)
+        return texts
+
+
+def option_name(one: dataclasses.Field[Any]) -> str:
+    """Return the name of a setting's option; of a setting without one, its own."""
+    return str(one.metadata.get("flag") or one.name)
+
+
+def _say(value: Any) -> str:
+    if isinstance(value, WorldSetting):
+        return value.describe()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        if isinstance(value[0], tuple):
+            return "; ".join(",".join(map(str, one)) for one in value)
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def describe_settings(study: Any) -> dict[str, Any]:
@@ -221,6 +277,21 @@ def describe_settings(study: Any) -> dict[str, Any]:
         elif one.name != "made":
             plain[one.name] = _plain(value)
     return plain
+
+
+def settings_shape(settings: type[Any]) -> dict[str, Any]:
+    """Return the shape of what ``describe_settings`` gives: see ``find_mismatch``."""
+    hints = get_type_hints(settings)
+    return {
+        one.name: _shape(hints[one.name], one.metadata.get("later", False))
+        for one in dataclasses.fields(settings)
+        if one.name != "made"
+    }
+
+
+def _shape(hint: Any, later: bool) -> Any:
+    shape = settings_shape(hint) if hint is WorldSetting else hint
+    return NotRequired[shape] if later else shape
 
 
 def _plain(value: Any) -> Any:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import clickmodels, data, envs, policies
-from ..clickmodels.registry import registered_class
-from ..common import checks
-from ..policies.rankers.named import TEMPERATURES
-from .constants import LONGEST
+from ..clickmodels.registry import registered, registered_class
+from ..policies.rankers.named import show_ranker, show_variant
 
 SPLIT = (0.8, 0.1, 0.1)
 
@@ -59,6 +57,16 @@ class WorldSetting:
                 return cls(path, 0, 0, 0, contents)
         return cls(path, n_queries, n_docs, seed, contents)
 
+    def describe(self) -> str:
+        """Return the setting in words."""
+        name = Path(self.path).name or ("synthetic" if self.made is None else "given")
+        queries = f"{self.n_queries:,} queries" if self.n_queries else "all queries"
+        docs = f"{self.n_docs} documents each" if self.n_docs else "full lists of documents"
+        return f"{name}, {queries}, {docs}, seed {self.seed}"
+
+
+SMALL_WORLD = WorldSetting(n_queries=5, n_docs=6)  # where studies run in a moment
+
 
 @lru_cache(maxsize=4)
 def world_of(setting: WorldSetting) -> data.World:
@@ -92,20 +100,15 @@ def logging_of(
     name: str, setting: WorldSetting, slots: int, temperature: float | None = None
 ) -> policies.Policy:
     """Return the stochastic variant of a ranker, at the paper's temperature by default."""
-    world = world_of(setting)
-    if name == "random":
-        return policies.Uniform(world, slots)
-    degree = TEMPERATURES[name] if temperature is None else temperature
-    return policies.stochastic(scores_of(name, setting), degree, slots, world=world)
+    find_scores = partial(scores_of, setting=setting)
+    return show_variant(name, find_scores, world_of(setting), slots, temperature)
 
 
 def ranker_of(
     name: str, setting: WorldSetting, slots: int, world: data.World
 ) -> policies.Policy:
     """Return a ranker itself, showing candidates of ``world``: the setting's, or fewer of them."""
-    if name == "random":
-        return policies.Uniform(world, slots)
-    return policies.Ranker(scores_of(name, setting), slots, world=world)
+    return show_ranker(name, partial(scores_of, setting=setting), world, slots)
 
 
 def logs_of(
@@ -130,36 +133,26 @@ def shown_in(log: data.ClickLog, world: data.World) -> data.World:
     return world.with_candidates(allowed, world.query_probs)
 
 
-def check_page(setting: WorldSetting, slots: int, impressions: int) -> None:
-    """Raise where a study of these numbers, which has a true user, could not run.
-
-    The world is loaded for it.
-    """
-    checks.positive_integer(slots, "slots")
-    checks.positive_integer(impressions, "impressions", 10)
-    require_graded(setting)
+def generative_names() -> tuple[str, ...]:
+    """Return the click models that can promise something: they rank and have probabilities."""
+    return tuple(name for name in clickmodels.names() if not _find_lacking(name))
 
 
-def require_graded(setting: WorldSetting) -> None:
-    """Raise where a world has no grades, by which true users click; the world is loaded for it."""
-    world_of(setting).require_grades("world: a study with a true user needs")
-
-
-def require_generative(models: Sequence[str]) -> None:
+def require_generative(models: Sequence[str], setting: str = "models") -> None:
     """Raise where a model cannot promise anything: values need click probabilities."""
     for name in models:
-        lacking = {"rank", "generative"} - set(registered_class(name).capabilities)
-        if lacking:
-            raise ValueError(f"{name} is not {' and '.join(sorted(lacking))}: it promises nothing")
+        if lacking := _find_lacking(name):
+            raise ValueError(
+                f"{setting} must be one of {', '.join(generative_names())}: {name} is not "
+                f"{' and '.join(lacking)}, so it promises nothing"
+            )
 
 
-def check_names(**lists: tuple[Sequence[str], Sequence[str]]) -> None:
-    """Raise where a name is not a known one: by setting, the names given and those known."""
-    for name, (given, known) in lists.items():
-        for one in given:
-            checks.choice(one, known, name)
+def _find_lacking(model: str) -> list[str]:
+    return sorted({"rank", "generative"} - set(registered_class(model).capabilities))
 
 
 def longest_first(models: Sequence[str]) -> list[str]:
-    """Return the models, each once, with those first whose cells take longest."""
-    return sorted(dict.fromkeys(models), key=lambda name: name not in LONGEST)
+    """Return the models, each once, with those first that take longest: networks are trained."""
+    trained = {name for name in registered() if registered_class(name).network}
+    return sorted(dict.fromkeys(models), key=lambda name: name not in trained)

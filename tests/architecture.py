@@ -33,15 +33,21 @@ def folder_widths(root: Path = ROOT) -> Counter[str]:
     return widths
 
 
-def deepest_model() -> tuple[int, list[str]]:
-    """Return the longest chain of clickgym's own classes below ``ClickModel``."""
-    chains = [[ClickModel.__name__]]
-    for chain, cls in (pairs := [(chains[0], ClickModel)]):
+def deepest_model() -> tuple[int, list[str], list[str]]:
+    """Return the longest chain of clickgym's own classes below ``ClickModel``, and its mixins.
+
+    Mixins are the last class's other parents of the package, ``WithAttractiveness`` for one. They
+    do not count: they are parts that a model is composed of, and know no ``ClickModel``.
+    """
+    pairs: list[tuple[list[type], type]] = [([ClickModel], ClickModel)]
+    for chain, cls in pairs:
         for child in cls.__subclasses__():
             if child.__module__.startswith("clickgym."):
-                pairs.append(([*chain, child.__name__], child))
+                pairs.append(([*chain, child], child))
     longest = max((chain for chain, _ in pairs), key=len)
-    return len(longest) - 1, longest
+    known = {*longest, *ClickModel.__mro__}
+    mixins = [cls.__name__ for cls in longest[-1].__mro__ if cls not in known]
+    return len(longest) - 1, [cls.__name__ for cls in longest], mixins
 
 
 def cyclic_modules(package: str = "clickgym") -> list[list[str]]:
@@ -86,10 +92,11 @@ def strongly_connected(imports: dict[str, set[str]]) -> list[list[str]]:
 def main() -> int:
     """Print the numbers; 1 where one is out of bounds."""
     (folder, modules), *_ = folder_widths().most_common(1)
-    depth, chain = deepest_model()
+    depth, chain, mixins = deepest_model()
     cycles = cyclic_modules()
     print(f"widest folder, models aside: {folder} with {modules} modules (at most {MOST_MODULES})")
     print(f"longest chain below ClickModel: {depth}, {' <- '.join(chain)} (at most {MOST_DEPTH})")
+    print(f"mixins of that model, which the chain leaves out: {', '.join(mixins) or 'none'}")
     print(f"cycles of imports, __init__ files included: {len(cycles)}")
     for cycle in cycles:
         print("   ", ", ".join(cycle))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypedDict
 
 from clickgym import studies
-from clickgym.common import checks
 from clickgym.evaluation.reporting.formats import PlainTable
 
 
@@ -49,12 +48,6 @@ class Powers(studies.Study):
     numbers: tuple[int, ...] = studies.setting((1, 2, 3), "numbers", flag="number", least=1)
     power: int = studies.setting(2, "their power", least=1)
     seconds: float = studies.setting(0.0, "how long a cell takes", flag="")
-
-    def check(self) -> None:
-        """Raise where a number cannot be raised."""
-        checks.positive_integer(self.power, "power")
-        for number in self.numbers:
-            checks.positive_integer(number, "numbers")
 
     def stages(self, folder: Path, results: studies.Results):
         """Give a cell per number."""

@@ -27,6 +27,7 @@ RUNS = [
     for path in sorted(Path(__file__).parent.glob("saved/*/runs/commands.json"))
     for name, arguments in json.loads(path.read_text()).items()
 ]
+assert RUNS, "the run folders of an earlier commit are missing"
 
 
 @pytest.mark.parametrize(("saved", "arguments"), RUNS)

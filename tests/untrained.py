@@ -16,7 +16,7 @@ NETWORKS = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus", "NCM")  # with N
 ALL_NETWORKS = tuple(
     name
     for name in clickmodels.names()
-    if takes_parameters(name) or clickmodels.registry.registered_class(name).trained
+    if takes_parameters(name) or clickmodels.registry.registered_class(name).network
 )
 
 

@@ -49,6 +49,19 @@ class NetworkSettings:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReplaySettings(NetworkSettings):
+    """The settings of agents that learn from a replay buffer as well.
+
+    Attributes
+    ----------
+    gradient_steps : int
+        Between two batches of pages.
+    """
+
+    gradient_steps: int = count(1)
+
+
+@dataclasses.dataclass(frozen=True)
 class ProximalSettings(NetworkSettings):
     """The settings of proximal policy optimisation as well.
 
@@ -170,7 +183,7 @@ class StableBaselinesAgent(Agent):
             "started": model._last_obs is not None,
             "query": self._queries(),
             "environment": self._env.env.np_random.bit_generator.state,
-            "replayed": self._replayed(),
+            "replayed": self._replay_state(),
         }
 
     def _queries(self) -> Integers:
@@ -184,7 +197,7 @@ class StableBaselinesAgent(Agent):
             return [policy.actor.optimizer, policy.critic.optimizer]
         return [policy.optimizer]
 
-    def _replayed(self) -> dict[str, Any] | None:
+    def _replay_state(self) -> dict[str, Any] | None:
         buffer = getattr(self.model, "replay_buffer", None)
         if buffer is None:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...policies import Ranker
 from ..base import count, number, register
-from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
+from .base import ProximalSettings, ReplaySettings, StableBaselinesAgent
 
 
 class _ScoresAgent(StableBaselinesAgent):
@@ -78,13 +78,11 @@ class SACAgent(_ScoresAgent):
     budget = 300_000
 
     @dataclass(frozen=True)
-    class Settings(NetworkSettings):
-        """Settings of :class:`SACAgent`, beside those of ``NetworkSettings``.
+    class Settings(ReplaySettings):
+        """Settings of :class:`SACAgent`, beside those of ``ReplaySettings``.
 
         Attributes
         ----------
-        gradient_steps : int
-            Between two batches of pages.
         buffer_size : int
             Pages that are replayed from.
         entropy : float
@@ -97,7 +95,6 @@ class SACAgent(_ScoresAgent):
 
         batch_size: int = count(1024)
         learning_rate: float = number(3e-3)
-        gradient_steps: int = count(1)
         buffer_size: int = count(100_000)
         entropy: float = number(0.03, least=0)
         spread: float = number(0.5)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...policies import Policy
 from ..base import count, number, register
-from .base import NetworkSettings, ProximalSettings, StableBaselinesAgent
+from .base import ProximalSettings, ReplaySettings, StableBaselinesAgent
 from .deployment import deployed_policy
 from .slot_policy import SlotPolicy
 
@@ -74,13 +74,11 @@ class DQNAgent(StableBaselinesAgent):
     reward_scale = 0.2
 
     @dataclass(frozen=True)
-    class Settings(NetworkSettings):
-        """Settings of :class:`DQNAgent`, beside those of ``NetworkSettings``.
+    class Settings(ReplaySettings):
+        """Settings of :class:`DQNAgent`, beside those of ``ReplaySettings``.
 
         Attributes
         ----------
-        gradient_steps : int
-            Between two batches of pages.
         buffer_pages : int
             Pages that are replayed from.
         exploration : float

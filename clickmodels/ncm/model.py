@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,14 +11,24 @@ from scipy.special import expit
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import PREFIX_SLOTS, NotExact, zero_after_impossible
+from ..pages import PREFIX_SLOTS, NotExact, check_pages, zero_after_impossible
 from ..registry import register
 from .rough_score import SoftClicks
 from .tree import PrefixTree
 
+if TYPE_CHECKING:
+    from .ncm_network import NCMNetwork
+
 _CHUNK = 4096  # pages at a time
 _DROP = 1e-3  # searches leave out less likely prefixes of pages with more than so many slots:
 _WHOLE_SLOTS = 8
+
+
+def load_network() -> type[NCMNetwork]:
+    """Return the network of this model, imported late because torch takes a second."""
+    from .ncm_network import NCMNetwork
+
+    return NCMNetwork
 
 
 @register("NCM")
@@ -40,7 +50,7 @@ class NCM(ClickModel):
     output_weights : (H,), output_bias : float
     """
 
-    trained = True
+    network = staticmethod(load_network)
 
     def __init__(
         self,
@@ -153,7 +163,7 @@ class NCM(ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by the tree of click prefixes: 2^K - 1 GRU steps per page."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         slots = ranking.shape[1]
         if slots > PREFIX_SLOTS:
             raise NotExact(f"NCM enumerates click prefixes up to {PREFIX_SLOTS} slots, not {slots}")

@@ -15,7 +15,6 @@ from ..networks.numpy import gradients_of, layers
 from ..networks.numpy.batches import Batch
 from ..networks.numpy.parameters import Floats, Parameters
 from ..networks.numpy.recurrent import Chains, Recurrent
-from ..registry import network_of
 
 if TYPE_CHECKING:
     from ...data import World
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 _GRU_NAMES = ("input_weights", "hidden_weights", "input_bias", "hidden_bias")  # in torch's order
 
 
-@network_of("NCM")
 class NCMNetwork(Network):
     """A GRU over query, document and previous click."""
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from ..registry import network_of
 from .embeddings import PairLogits
 from .network import Network, click_loss
 
@@ -44,7 +43,6 @@ class CascadeNetwork(Network):
         return click_loss(torch.stack(log_click, dim=1), clicks, ranking >= 0)
 
 
-@network_of("SDBN")
 class SDBNNetwork(CascadeNetwork):
     """The simplified dynamic Bayesian network."""
 
@@ -57,7 +55,6 @@ class SDBNNetwork(CascadeNetwork):
         return 1.0, torch.sigmoid(-self.satisfaction(query, ranking))
 
 
-@network_of("DBN")
 class DBNNetwork(CascadeNetwork):
     """The dynamic Bayesian network."""
 
@@ -72,7 +69,6 @@ class DBNNetwork(CascadeNetwork):
         return rate, rate * torch.sigmoid(-self.satisfaction(query, ranking))
 
 
-@network_of("DCM")
 class DCMNetwork(CascadeNetwork):
     """The dependent click model."""
 
@@ -85,7 +81,6 @@ class DCMNetwork(CascadeNetwork):
         return 1.0, torch.sigmoid(self.continuation).expand(ranking.shape)
 
 
-@network_of("CCM")
 class CCMNetwork(CascadeNetwork):
     """The click chain model."""
 
@@ -99,7 +94,6 @@ class CCMNetwork(CascadeNetwork):
         return skip, irrelevant + (relevant - irrelevant) * attractive
 
 
-@network_of("CM")
 class CMNetwork(CascadeNetwork):
     """The cascade model: each page counts down to its first click."""
 

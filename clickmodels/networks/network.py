@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...common.typing import Floats
-from ..registry import registered_class
-from ..tablefit.cells import Cells, rank_cells
+from ..cells import Cells, rank_cells
 from .embeddings import PairLogits
 
 if TYPE_CHECKING:
@@ -32,16 +31,21 @@ class Network(nn.Module):
     """A click model being trained: knows the loss of pages and what model it becomes.
 
     A network is made from the world, the number of slots, and the widths of embeddings and hidden
-    layers. ``@network_of(name)`` registers it, and gives it the ``model_name``.
+    layers; ``make_network`` gives it the ``model``.
 
     Attributes
     ----------
     cells : Cells
         What the examination of a slot depends on; the NumPy trainer numbers it ahead of training.
+    model : type of ClickModel
+        What it becomes once trained.
+    most_slots : int or None
+        The longest page that it takes; None = any.
     """
 
-    model_name: ClassVar[str] = ""
     cells: Cells = rank_cells
+    model: type[ClickModel]
+    most_slots: ClassVar[int | None] = None
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""
@@ -63,7 +67,7 @@ class Network(nn.Module):
 
     def frozen(self) -> ClickModel:
         """Return the trained model, as arrays."""
-        return registered_class(self.model_name)(**self.arguments())
+        return self.model(**self.arguments())
 
 
 def click_loss(log_click: Tensor, clicks: Tensor, shown: Tensor) -> Tensor:
@@ -100,10 +104,10 @@ class CellNetwork(ExaminedNetwork):
     """
 
     def __init__(
-        self, world: World, slots: int, embedding: int, hidden: int, name: str, cells: Cells
+        self, world: World, slots: int, embedding: int, hidden: int, cells: Cells
     ) -> None:
         super().__init__(world, slots, embedding, hidden)
-        self.model_name, self.cells = name, cells  # type: ignore[misc]
+        self.cells = cells
         self.examination = nn.Parameter(torch.zeros(cells.shape(slots)))
 
     def examination_logits(self, clicks: Tensor) -> Tensor:

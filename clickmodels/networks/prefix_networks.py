@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...common.typing import Floats, Integers
-from ..registry import network_of
-from ..tablefit.cells import PREFIX_SLOTS, prefix_cells
-from ..tablefit.examined_fit import Examination
-from ..tablefit.pair_counts import PairCellFold
-from .network import ExaminedNetwork, probabilities, seeded
+from ..cells import PREFIX_SLOTS, prefix_cells
+from .network import ExaminedNetwork, probabilities
 
 if TYPE_CHECKING:
     from ...data import World
 
-_TABLE_HIDDEN = 32  # width of the GRU whose examination is fitted beside a table
 
-
-def _check_slots(name: str, slots: int) -> None:
-    """Raise if pages are too long for a table of click prefixes."""
-    if slots > PREFIX_SLOTS:
-        raise ValueError(f"{name} takes pages of up to {PREFIX_SLOTS} slots, the log has {slots}")
-
-
-@network_of("ARM")
 class ARMNetwork(ExaminedNetwork):
     """The auto-regressive click model."""
 
+    most_slots = PREFIX_SLOTS
+
     def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
-        _check_slots(self.model_name, slots)
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots))
 
@@ -48,7 +34,6 @@ class ARMNetwork(ExaminedNetwork):
         return {**super().arguments(), "weights": self.weights.detach().double().numpy()}
 
 
-@network_of("ARM-NC")
 class ARMNCNetwork(ExaminedNetwork):
     """The non-causal auto-regressive click model."""
 
@@ -117,14 +102,12 @@ def _children(ahead: Tensor, back: Tensor, state: Tensor) -> Tensor:
     return torch.lerp(candidate, state.expand_as(candidate), update).reshape(-1, hidden)
 
 
-@network_of("CACM-minus")
 class CACMMinusNetwork(ExaminedNetwork):
     """CACM⊖ with embeddings."""
 
-    cells = prefix_cells
+    cells, most_slots = prefix_cells, PREFIX_SLOTS
 
     def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
-        _check_slots(self.model_name, slots)
         super().__init__(world, slots, embedding, hidden)
         self.gru = ClickGRU(slots, hidden)
 
@@ -135,59 +118,3 @@ class CACMMinusNetwork(ExaminedNetwork):
     def arguments(self) -> dict[str, Any]:
         """Return attractiveness and the examination of every click prefix."""
         return {**super().arguments(), "examination": probabilities(self.gru.by_prefix())}
-
-    @staticmethod
-    def examination_of(fold: PairCellFold, seed: int) -> GRUExamination:
-        """Return a GRU as the examination of the cells of a folded log, for the fit of tables."""
-        with seeded(seed):
-            return GRUExamination(fold.slots, _TABLE_HIDDEN, fold.cells)
-
-
-class GRUExamination(Examination):
-    """The GRU's logits of the cells of a folded log, in the form that ``fit_examined`` takes."""
-
-    def __init__(self, slots: int, hidden: int, cells: Integers) -> None:
-        self.network = ClickGRU(slots, hidden).double()
-        self.cells = torch.from_numpy(cells)
-        self._at: Floats | None = None
-        self._logits: Tensor | None = None
-
-    def start(self) -> Floats:
-        """Return the initial weights, flat, with examination near 0.73."""
-        with torch.no_grad():
-            self.network.out.bias.fill_(1.0)
-        return nn.utils.parameters_to_vector(self.network.parameters()).detach().numpy()
-
-    def _all(self, theta: Floats) -> Tensor:
-        """Return the logits of all prefixes, recorded; the last ones are kept for the gradient."""
-        if self._logits is None or self._at is None or not np.array_equal(theta, self._at):
-            self._at = theta.copy()
-            vector = torch.from_numpy(self._at)
-            nn.utils.vector_to_parameters(vector, self.network.parameters())
-            self._logits = self.network.by_prefix()
-        return self._logits
-
-    def logits(self, theta: Floats) -> Floats:
-        """Return the cells' logits, (C,)."""
-        return self.all_logits(theta)[self.cells.numpy()]
-
-    def all_logits(self, theta: Floats) -> Floats:
-        """Return the logits of all click prefixes, (2^K - 1,)."""
-        return self._all(theta).detach().numpy()
-
-    def pull_back(self, theta: Floats, gradient: Floats) -> Floats:
-        """Return the gradient by the weights."""
-        chosen = self._all(theta)[self.cells]
-        self._logits = None  # its record serves one gradient
-        parameters = list(self.network.parameters())
-        gradients = torch.autograd.grad(chosen, parameters, torch.from_numpy(gradient))
-        return torch.cat([part.reshape(-1) for part in gradients]).numpy()
-
-    def arguments(self, theta: Floats) -> dict[str, Floats]:
-        """Return the examination of every click prefix."""
-        return {"examination": expit(self.all_logits(theta))}
-
-    def curvature(self, information: Floats) -> Floats:
-        """Return one number for all weights: the information that all cells have together."""
-        size = sum(parameter.numel() for parameter in self.network.parameters())
-        return np.full(size, information.sum())

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...common.typing import Integers
 from ...data import ClickLog
-from ..tablefit.counting import row_weights
+from ..pages import row_weights
 from .embeddings import LazyEmbedding
 from .network import Network
 

@@ -12,7 +12,7 @@ from ...common import checks
 from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import zero_after_impossible
+from ..pages import check_pages, zero_after_impossible
 from .attractiveness import Table, WithAttractiveness
 
 
@@ -200,7 +200,7 @@ class CascadeModel(WithAttractiveness, ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return np.ascontiguousarray(self._reading.marginals(query, ranking.T).T)
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import zero_after_impossible
+from ..pages import check_pages, zero_after_impossible
 from ..saving import constructor_arguments
 
 
@@ -32,7 +32,7 @@ class IndependentModel(ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         return self._probs(query[:, None], ranking, np.arange(ranking.shape[1]))
 
     def conditional_click_probs(

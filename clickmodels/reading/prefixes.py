@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import zero_after_impossible
-from ..tablefit.cells import PREFIX_SLOTS, all_clicks, cell_numbers, prefix_cells
+from ..cells import PREFIX_SLOTS, all_clicks, cell_numbers, prefix_cells
+from ..pages import check_pages, zero_after_impossible
 from .attractiveness import WithAttractiveness, read_probabilities
 
 _CHUNK = 4096
@@ -53,7 +53,7 @@ class PrefixModel(WithAttractiveness, ClickModel):
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by the tree of click prefixes: O(n 2^K)."""
-        query, ranking = self.checked_pages(query, ranking)
+        query, ranking = check_pages(self, query, ranking)
         result = np.empty(ranking.shape)
         for start in range(0, len(query), _CHUNK):
             part = slice(start, start + _CHUNK)

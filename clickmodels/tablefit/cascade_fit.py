@@ -18,8 +18,9 @@ from ...common import checks
 from ...common.grouping import group_rows
 from ...common.typing import Booleans, Floats
 from ...data import ClickLog, World
+from ..pages import row_weights
 from .continuation import Continuation
-from .counting import CountMatrix, row_weights
+from .counting import CountMatrix
 from .prior import BetaPrior, logistic
 from .quasi_newton import search
 from .table_fit import TableFit, pair_table
@@ -235,7 +236,7 @@ class CascadeFit(TableFit):
     Parameters
     ----------
     continuation : Continuation
-        How reading goes on.
+        How reading goes on, and by which network it is trained.
     methods : tuple of str
         Of "likelihood" and "counts" (see ``count_to_last_click``), those that the model has; the
         first is the default, and with both there is a setting ``method``.
@@ -250,6 +251,7 @@ class CascadeFit(TableFit):
         cut: Callable[[ClickLog], ClickLog] | None = None,
     ) -> None:
         self.continuation, self.methods, self.cut = continuation, methods, cut
+        self.network = continuation.network
         self.settings = frozenset({"method"} if len(methods) > 1 else ())
 
     def fold(self, log: ClickLog, world: World) -> ChainFold:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
 
 from ...common.typing import Floats
 from .prior import BetaPrior, logistic
+
+if TYPE_CHECKING:
+    from ..networks.cascade_networks import CascadeNetwork
+    from .table_fit import LoadNetwork
 
 _RATE_SD = 6.0  # a weak normal prior on the logits of shared rates, against ranks hardly seen
 _START_RATE = 2.0  # logit
@@ -24,9 +28,18 @@ class Continuation:
     After a skip it is one number; after a click one for each of C click cells, which are the pairs
     or the ranks. Here θ are logits of rates with a weak prior, which the model takes as its
     ``continuation``.
+
+    Attributes
+    ----------
+    cells : {"pair", "rank"}
+        What P(goes on | click) depends on.
+    network : callable or None
+        Returns the network of models that read so, whose logits have the names of ``arguments``;
+        None where there is none. It is imported late, because torch takes a second.
     """
 
-    cells = "pair"  # or "rank"
+    cells = "pair"
+    network: LoadNetwork | None = None
 
     def start(self, n_cells: int) -> Floats:
         """Return the first θ."""
@@ -82,6 +95,12 @@ class Satisfying(Continuation):
     def __init__(self, patient: bool, satisfied: BetaPrior | None = None) -> None:
         self.patient = patient
         self.satisfied = BetaPrior(1.0, 1.0) if satisfied is None else satisfied
+
+    def network(self) -> type[CascadeNetwork]:
+        """Return the network with embeddings of satisfaction."""
+        from ..networks.cascade_networks import DBNNetwork, SDBNNetwork
+
+        return SDBNNetwork if self.patient else DBNNetwork
 
     def split(self, theta: Floats) -> tuple[Floats, float]:
         """Return the logits of satisfaction (P,) and the continuation probability."""
@@ -153,6 +172,12 @@ class ByRank(Continuation):
 
     cells = "rank"
 
+    def network(self) -> type[CascadeNetwork]:
+        """Return the network with one rate for each rank."""
+        from ..networks.cascade_networks import DCMNetwork
+
+        return DCMNetwork
+
     def start(self, n_cells: int) -> Floats:
         """Return θ."""
         return np.full(n_cells, _START_RATE)
@@ -178,6 +203,12 @@ class ByRank(Continuation):
 
 class ByRelevance(Continuation):
     """CCM: τ₁ after a skip, τ₂ (1 - a) + τ₃ a after a click on a document of attractiveness a."""
+
+    def network(self) -> type[CascadeNetwork]:
+        """Return the network with τ₁, τ₂, τ₃."""
+        from ..networks.cascade_networks import CCMNetwork
+
+        return CCMNetwork
 
     def start(self, n_cells: int) -> Floats:
         """Return the logits of τ₁, τ₂, τ₃."""
@@ -206,6 +237,12 @@ class ByRelevance(Continuation):
 
 class Leaving(Continuation):
     """CM: nothing is read after a click, and everything until then; there is no θ."""
+
+    def network(self) -> type[CascadeNetwork]:
+        """Return the network of each page down to its first click."""
+        from ..networks.cascade_networks import CMNetwork
+
+        return CMNetwork
 
     def from_counts(self, clicked: Floats, went_on: Floats) -> tuple[Floats, Continuation]:
         """Return no θ."""

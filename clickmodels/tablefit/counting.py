@@ -11,6 +11,7 @@ from scipy.sparse import csc_array
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
+from ..pages import row_weights
 
 
 class Counts(NamedTuple):
@@ -34,11 +35,6 @@ def check_log(log: ClickLog, world: World) -> None:
     shown = log.ranking[:, 0] >= 0  # empty slots only trail
     if not (shown.any() if log.weight is None else (shown & (log.weight > 0)).any()):
         raise ValueError("the log has no impressions to fit to")
-
-
-def row_weights(log: ClickLog) -> Floats:
-    """Return how many impressions each row of a log stands for, (n,)."""
-    return np.ones(len(log)) if log.weight is None else log.weight
 
 
 def sums(place: Integers, weight: NDArray[Any] | None, size: int) -> Floats:

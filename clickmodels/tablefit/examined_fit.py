@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
 
 from ...common.typing import Floats
 from ...data import ClickLog, World
-from .cells import Cells, prefix_design
+from ..cells import Cells, prefix_design
 from .counting import sums
 from .pair_counts import PairCellFold, PairCells
 from .prior import BetaPrior, Logistic, logistic
 from .quasi_newton import search
-from .table_fit import TableFit, pair_table
+from .table_fit import LoadNetwork, TableFit, pair_table
+
+if TYPE_CHECKING:
+    from ..networks.network import CellNetwork
 
 _EXAMINATION_SD = 6.0  # a weak normal prior on examination logits, against cells hardly seen
 
@@ -97,19 +101,30 @@ class ExaminedFit(TableFit):
     ----------
     cells : Cells
         What examination depends on.
-    examination : callable
-        Returns how examination follows from θ, given a ``PairCellFold`` and a seed.
+    examination : callable, optional
+        Returns how examination follows from θ, given a ``PairCellFold`` and a seed. By default
+        there is one logit for each cell (``CellLogits``), in a network too.
+    network : callable, optional
+        Returns the network that goes with the ``examination``, see ``TableFit``.
     uses_network : bool
-        Whether ``examination`` asks the model's registered network.
+        Whether ``examination`` itself is a network.
     """
 
     def __init__(
         self,
         cells: Cells,
-        examination: Callable[[PairCellFold, int], Examination] = CellLogits,
+        examination: Callable[[PairCellFold, int], Examination] | None = None,
+        network: LoadNetwork | None = None,
         uses_network: bool = False,
     ) -> None:
-        self.cells, self.examination, self.uses_network = cells, examination, uses_network
+        self.cells, self.uses_network = cells, uses_network
+        self.examination = CellLogits if examination is None else examination
+        self.network = self._cell_network if examination is None else network
+
+    def _cell_network(self) -> partial[CellNetwork]:
+        from ..networks.network import CellNetwork
+
+        return partial(CellNetwork, cells=self.cells)
 
     def check_slots(self, name: str, slots: int) -> None:
         """Raise where the log's pages are too long to number their cells."""

@@ -18,8 +18,9 @@ from scipy.sparse import csc_array
 from ...common.runtime import cores
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
-from .cells import Cells, all_clicks, cell_numbers
-from .counting import CountMatrix, row_weights, sums
+from ..cells import Cells, all_clicks, cell_numbers
+from ..pages import row_weights
+from .counting import CountMatrix, sums
 
 _CHUNK = 1 << 14  # rows whose places are found at a time: they stay in the cache
 _PART = 1 << 19  # rows that are counted at a time, at most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,10 @@ from .prior import BetaPrior
 
 if TYPE_CHECKING:
     from ..base import ClickModel
+    from ..networks.network import Network
+
+# Imports torch late, and returns what makes a network of (world, slots, embedding, hidden).
+LoadNetwork = Callable[[], "Callable[[World, int, int, int], Network]"]
 
 
 class TableFit:
@@ -32,12 +36,16 @@ class TableFit:
     settings : frozenset of str
         What ``clickmodels.fit`` may set.
     uses_network : bool
-        Whether a part of it is the model's registered network: its first weights are drawn, so
-        that the seed counts.
+        Whether a part of the fit of tables is a network: its first weights are drawn, so that
+        the seed counts.
+    network : callable or None
+        Returns what makes the network that is trained with ``parameters="embedding"``; None where
+        there is none, so that the model has tables alone.
     """
 
     settings: frozenset[str] = frozenset()
     uses_network: bool = False
+    network: LoadNetwork | None = None
 
     def fold(self, log: ClickLog, world: World) -> Any:
         """Return the places of the log's rows in the sufficient statistics."""

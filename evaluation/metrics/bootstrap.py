@@ -12,7 +12,7 @@ from ...clickmodels import ClickModel
 from ...common import checks
 from ...common.typing import Booleans, Floats
 from ...data import ClickLog
-from ..statistics import Interval, between, check_confidence
+from ..statistics import Interval, check_confidence, make_interval
 from .perplexity import losses, perplexity_of_totals
 
 _COUNTS = 1 << 22  # counts (resample, row) held at once
@@ -113,4 +113,4 @@ def _percentiles(estimate: float, values: Floats, confidence: float, log: ClickL
     # Without interpolation, which has no answer between a finite and an infinite value.
     low = float(ordered[int(np.floor(tail * (len(values) - 1)))])
     high = float(ordered[int(np.ceil((1.0 - tail) * (len(values) - 1)))])
-    return between(estimate, low, high, round(log.impressions))
+    return make_interval(estimate, low, high, round(log.impressions))

@@ -17,8 +17,8 @@ from ...data import World
 from ...policies import Policy
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree
-from .rewards import slate_rewards
 from .slate_estimates import SlateEstimate, mean_estimate, summarise_weights
+from .slate_rewards import slate_rewards
 
 Predict = Callable[[NDArray[Any], NDArray[Any]], Floats]
 _CHUNK = 8192  # pages predicted at a time

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,42 +32,6 @@ from .pseudoinverse_weights import PseudoinverseWeights
 from .slate_estimates import RowWeights, SlateEstimate, mean_estimate, summarise_weights
 
 
-def doubly_robust_ips(
-    inputs: Inputs,
-    clip: float | None = None,
-    direct: Any = "tree",
-    reward: str | Predict = "clicks",
-    predictions: ArrayLike | None = None,
-    features: ArrayLike | None = None,
-    settings: dict[str, Any] | None = None,
-    samples: int = PAGES,
-    seed: int = 0,
-) -> SlateEstimate:
-    """Return what a reward model expects, corrected by importance weights."""
-    asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
-    inputs = asked.unfold(inputs)
-    return _correct(inputs, asked, weigh_pages(inputs, "doubly robust IPS", seed).clip(clip))
-
-
-def doubly_robust_pi(
-    inputs: Inputs,
-    clip: float | None = None,
-    weights: PseudoinverseWeights | None = None,
-    direct: Any = "tree",
-    reward: str | Predict = "clicks",
-    predictions: ArrayLike | None = None,
-    features: ArrayLike | None = None,
-    settings: dict[str, Any] | None = None,
-    samples: int = PAGES,
-    seed: int = 0,
-) -> SlateEstimate:
-    """Return what a reward model expects, corrected by pseudoinverse weights."""
-    asked = _RewardModel(direct, reward, predictions, features, settings, samples, seed)
-    inputs = asked.unfold(inputs)
-    tables = find_tables(inputs, weights, SAMPLES, seed)
-    return _correct(inputs, asked, weigh_slots(inputs, tables, "doubly robust PI").clip(clip))
-
-
 def _correct(inputs: Inputs, asked: _RewardModel, weights: RowWeights) -> SlateEstimate:
     """Return the mean of what is expected plus the weighted errors of what was predicted.
 
@@ -87,13 +53,13 @@ def _correct(inputs: Inputs, asked: _RewardModel, weights: RowWeights) -> SlateE
 class _RewardModel:
     """A reward model as the options of ``estimate`` describe it."""
 
-    direct: Any
-    reward: str | Predict
-    predictions: ArrayLike | None
-    features: ArrayLike | None
-    settings: dict[str, Any] | None
-    samples: int
-    seed: int
+    direct: Any = "tree"
+    reward: str | Predict = "clicks"
+    predictions: ArrayLike | None = None
+    features: ArrayLike | None = None
+    settings: dict[str, Any] | None = None
+    samples: int = PAGES
+    seed: int = 0
 
     @property
     def name(self) -> str:
@@ -157,3 +123,36 @@ class _RewardModel:
         values = checks.finite(self.predictions, "predictions", 1)
         checks.same_shape(values, inputs.rewards.shape, "predictions", "the log")
         return values
+
+
+Function = TypeVar("Function", bound=Callable[..., SlateEstimate])
+
+
+def _takes_model_options(function: Function) -> Function:
+    """Let the signature of ``function`` list the options of ``_RewardModel`` that it passes on."""
+    *own, _ = inspect.signature(function).parameters.values()
+    options = inspect.signature(_RewardModel).parameters.values()
+    function.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+@_takes_model_options
+def doubly_robust_ips(inputs: Inputs, clip: float | None = None, **options: Any) -> SlateEstimate:
+    """Return what a reward model expects, corrected by importance weights."""
+    asked = _RewardModel(**options)
+    inputs = asked.unfold(inputs)
+    return _correct(inputs, asked, weigh_pages(inputs, "doubly robust IPS", asked.seed).clip(clip))
+
+
+@_takes_model_options
+def doubly_robust_pi(
+    inputs: Inputs,
+    clip: float | None = None,
+    weights: PseudoinverseWeights | None = None,
+    **options: Any,
+) -> SlateEstimate:
+    """Return what a reward model expects, corrected by pseudoinverse weights."""
+    asked = _RewardModel(**options)
+    inputs = asked.unfold(inputs)
+    tables = find_tables(inputs, weights, SAMPLES, asked.seed)
+    return _correct(inputs, asked, weigh_slots(inputs, tables, "doubly robust PI").clip(clip))

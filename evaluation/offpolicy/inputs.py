@@ -15,7 +15,7 @@ from ...policies.propensities import check_logging
 
 
 class WrongReward(UserWarning):
-    """An estimate is of something else than was probably meant."""
+    """The rewards given are probably not those that were meant to be estimated."""
 
 
 @dataclass(frozen=True)

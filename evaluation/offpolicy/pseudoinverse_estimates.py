@@ -29,7 +29,7 @@ def pi(
     tables = find_tables(inputs, weights, samples, seed)
     result = estimate_by_weights(inputs, weigh_slots(inputs, tables, "PI"), clip)
     factor = _reward_bound(inputs, delta, reward_bound)
-    if clip is None and tables.exact and tables.covered[_find_places(inputs, tables)].all():
+    if clip is None and tables.exact and tables.covers[_find_places(inputs, tables)].all():
         result.set_attributes(bound=factor * _bound_error(result, inputs, delta))
     return result
 

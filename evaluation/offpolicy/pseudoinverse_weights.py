@@ -26,7 +26,7 @@ class PseudoinverseWeights:
 
     Γ† q_π is a (K, N) table for each query, so a page's weight is the sum of K numbers, whatever
     the logging policy is. (Any solution of Γ x = q_π has the same sums; ``tables`` has the one that
-    loses no digits, see ``SlatePseudoinverse.solved``.) Make it once, use it for many logs.
+    loses no digits, see ``SlatePseudoinverse.solve``.) Make it once, use it for many logs.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class PseudoinverseWeights:
             wanted = slate_moments(self.target, query, samples, seed + 1)
         marginals = self._marginals(wanted)
         inverse = SlatePseudoinverse(shown)
-        table, inside = inverse.solved(marginals), inverse.projected(marginals)
+        table, inside = inverse.solve(marginals), inverse.project(marginals)
         self.sigma_squared[place] = (inside * table).sum()
         beyond = wanted.single[:, self._n_docs :].max(initial=0.0)
         self.outside[place] = max(np.abs(marginals - inside).max(), beyond)
@@ -130,7 +130,7 @@ class PseudoinverseWeights:
         if shown.exact:
             table = np.where(shown.single > 0, table, np.nan)
             self._padded[place, :, 0] = np.where(shown.single.sum(axis=1) > 1 - 1e-9, np.nan, 0.0)
-        if not (shown.exact and wanted.exact) and shown.halved and wanted.halved:
+        if not (shown.exact and wanted.exact) and shown.has_spread and wanted.has_spread:
             self._keep_halves(place, shown, wanted)
         self._padded[place, :, 1:] = table
 
@@ -147,17 +147,17 @@ class PseudoinverseWeights:
             self._halves = np.zeros_like(self._padded)
         logged, asked = ((part.halves or (part, part)) for part in (shown, wanted))
         first, second = (
-            SlatePseudoinverse(logged[half]).solved(self._marginals(asked[half])) for half in (0, 1)
+            SlatePseudoinverse(logged[half]).solve(self._marginals(asked[half])) for half in (0, 1)
         )
         self._halves[place, :, 1:] = (first - second) / 2.0
 
     @property
-    def covered(self) -> Booleans:
+    def covers(self) -> Booleans:
         """Whether the logging policy shows what the target does, but for rounding, (q,)."""
         return self.outside <= _OUTSIDE
 
     def _warn_outside(self) -> None:
-        outside = ~self.covered
+        outside = ~self.covers
         if outside.any():
             worst = int(self.outside.argmax())
             seen = "the logging policy does"

@@ -63,7 +63,7 @@ def _plot_values(axis: Any, report: CurseReport) -> None:
     if report.top_down is not None:
         axis.axhline(report.top_down, color=TOP_DOWN, label="Top-Down")
     axis.set_ylim(0.0, 1.45 * top)
-    axis.set_ylabel("clicks a page")
+    axis.set_ylabel("clicks per page")
     axis.legend(fontsize=8, frameon=False, loc="upper right")
 
 
@@ -73,7 +73,7 @@ def _plot_split(axis: Any, report: CurseReport) -> None:
     axis.bar(names, [number.value for number in numbers], color=(LOGGING, PROMISED, BEST))
     axis.axhline(0.0, color="black", linewidth=0.8)
     axis.set_title("where the gap comes from", fontsize=10)
-    axis.set_ylabel("clicks a page")
+    axis.set_ylabel("clicks per page")
 
 
 def _plot_queries(axis: Any, report: CurseReport) -> None:
@@ -82,6 +82,6 @@ def _plot_queries(axis: Any, report: CurseReport) -> None:
     axis.axvline(0.0, color="black", linewidth=0.8)
     axis.axvline(report.gap, color=PROMISED, label=f"mean {report.gap:.3f}")
     axis.set_title("gap by query", fontsize=10)
-    axis.set_xlabel("promised - deployed, clicks a page")
+    axis.set_xlabel("promised - deployed, clicks per page")
     axis.set_ylabel("share of pages")
     axis.legend(fontsize=8, frameon=False)

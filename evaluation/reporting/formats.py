@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..statistics import BOLD
-from .rendering import render
+from .html_templates import render
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     value: float | None = None
 
     @property
-    def marked(self) -> str:
+    def marked_text(self) -> str:
         """The text with "=" and "†" before it."""
         return ("" if self.bold else self.mark) + self.text
 
@@ -102,7 +102,7 @@ class PlainTable:
         headings = [escape_markdown(heading) for heading in self.headings]
         lines = [[self.names, *headings], ["---", *("---:" for _ in headings)]]
         for name, row in self.rows.items():
-            texts = [f"**{shown.text}**" if shown.bold else shown.marked for shown in row]
+            texts = [f"**{shown.text}**" if shown.bold else shown.marked_text for shown in row]
             lines.append([escape_markdown(name), *texts])
         title = f"**{escape_markdown(self.title)}**" if self.title else ""
         parts = [title, _join_cells(lines), escape_markdown(self.legend)]
@@ -124,6 +124,6 @@ class PlainTable:
         for heading in self.headings:
             table.add_column(Text(heading), justify="right")
         for name, row in self.rows.items():
-            texts = [Text(shown.marked, "bold" if shown.bold else "") for shown in row]
+            texts = [Text(shown.marked_text, "bold" if shown.bold else "") for shown in row]
             table.add_row(Text(name), *texts)
         return table

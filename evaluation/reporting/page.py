@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from .formats import LedgerLine, PlainTable, Shown, html_table
-from .rendering import render
+from .html_templates import render
 from .tables import ResultTable
 
 

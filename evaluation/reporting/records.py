@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from ...common.runtime import import_extra
 from ...common.storage import write_whole
-from ..statistics import Interval, between
+from ..statistics import Interval, make_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,7 +44,7 @@ class Record(NamedTuple):
         """The interval that this record is."""
         low = math.nan if self.low is None else self.low
         high = math.nan if self.high is None else self.high
-        return between(self.value, low, high, self.n or 0)
+        return make_interval(self.value, low, high, self.n or 0)
 
 
 _TYPES = {

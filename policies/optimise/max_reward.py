@@ -30,7 +30,7 @@ def max_reward(
     seed: int = 0,
     restarts: int | None = None,
 ) -> Ranker:
-    """Return the policy with the most expected clicks a page under ``model``.
+    """Return the policy with the most expected clicks per page under ``model``.
 
     ``found`` of the result says how it was found.
 

@@ -18,6 +18,8 @@ from ..plackett_luce import PlackettLuce, Uniform, stochastic
 from .cross_fitted import GROUPS, KINDS, group_scores, lambdamart_scores
 
 BM25_FEATURE = 110  # of MSLR, counted from 1
+RANDOM = "random"  # the ranker without scores
+_SLOW = ("LambdaMART",)  # its scores take minutes
 
 _OF_GROUPS = {f"{kind}-{group}": (kind, group) for kind in KINDS for group in GROUPS}
 # The temperatures of the stochastic variants. The paper gives those of ε-oracle, LambdaMART and
@@ -30,7 +32,7 @@ TEMPERATURES = {
 
 def ranker_names() -> tuple[str, ...]:
     """Return the names that ``named_ranker`` and ``logging_policy`` take."""
-    return (*TEMPERATURES, "random")
+    return (*TEMPERATURES, RANDOM)
 
 
 def ranker_scores(name: str, world: World, seed: int = 0, **settings: Any) -> Floats:
@@ -49,9 +51,8 @@ def named_ranker(
     name: str, world: World, slots: int = 10, seed: int = 0, **settings: Any
 ) -> Policy:
     """Return the deterministic policy ``name``; "random" is uniform instead."""
-    if name == "random":
-        return Uniform(world, slots)
-    return Ranker(ranker_scores(name, world, seed, **settings), slots, world=world)
+    find_scores = partial(ranker_scores, world=world, seed=seed, **settings)
+    return show_ranker(name, find_scores, world, slots)
 
 
 def logging_policy(
@@ -63,11 +64,36 @@ def logging_policy(
     **settings: Any,
 ) -> Policy:
     """Return the stochastic variant of ranker ``name``, at the paper's temperature by default."""
-    if name == "random":
+    find_scores = partial(ranker_scores, world=world, seed=seed, **settings)
+    return show_variant(name, find_scores, world, slots, temperature)
+
+
+def show_ranker(
+    name: str, find_scores: Callable[[str], Floats], world: World, slots: int
+) -> Policy:
+    """Return the deterministic policy of a ranker, whose scores ``find_scores(name)`` gives."""
+    if name == RANDOM:
         return Uniform(world, slots)
-    values = ranker_scores(name, world, seed, **settings)
+    return Ranker(find_scores(name), slots, world=world)
+
+
+def show_variant(
+    name: str,
+    find_scores: Callable[[str], Floats],
+    world: World,
+    slots: int,
+    temperature: float | None = None,
+) -> Policy:
+    """Return the stochastic variant of a ranker, at the paper's temperature by default."""
+    if name not in TEMPERATURES:
+        return show_ranker(name, find_scores, world, slots)
     degree = TEMPERATURES[name] if temperature is None else temperature
-    return stochastic(values, degree, slots, world=world)
+    return stochastic(find_scores(name), degree, slots, world=world)
+
+
+def has_quick_scores(name: str) -> bool:
+    """Return whether a ranker has scores, and they are found in a moment."""
+    return name in TEMPERATURES and name not in _SLOW
 
 
 def p_alpha(
@@ -79,7 +105,7 @@ def p_alpha(
     ``2 ** (-alpha * floor(log2(rank)))``, where the document with the highest score has rank 1
     and ties are ordered by index. ``alpha`` 0 is uniform; larger ones come closer to the order
     itself. There are few distinct weights (7 for 100 documents), which keeps its marginals exact.
-    ``-inf`` = not a candidate, nor is any document that is none in ``world``.
+    A score of ``-inf`` = not a candidate; with ``world``, its candidates alone are shown.
     """
     array = candidate_scores(scores, world)
     alpha = float(checks.finite(alpha, "alpha", 0))

@@ -143,7 +143,7 @@ def _impute_rewards(
     pairs = []
     for query, samples in zip(asked.tolist(), np.split(order, starts[1:]), strict=True):
         inverse = slate_pseudoinverse(logging, query)
-        imputed = inverse.imputed(log.ranking[samples], rewards[samples], count[samples])
+        imputed = inverse.impute(log.ranking[samples], rewards[samples], count[samples])
         shown = np.flatnonzero(world.candidates[query])
         impressions = np.full(len(shown), count[samples].sum())
         for slot in range(min(logging.slots, len(shown))):

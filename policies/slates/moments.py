@@ -72,7 +72,7 @@ class SlateMoments:
         return self.samples == 0
 
     @property
-    def halved(self) -> bool:
+    def has_spread(self) -> bool:
         """Whether it is known how much sampling varies: the moments are exact, or have halves."""
         return self.exact or self.halves is not None
 
@@ -236,7 +236,7 @@ def mix_moments(parts: Sequence[SlateMoments], shares: Sequence[float]) -> Slate
 
 def _mix_halves(parts: Sequence[SlateMoments], shares: Sequence[float]) -> Halves | None:
     """Return the mixtures of the parts' first and of their second halves."""
-    if all(part.exact for part in parts) or any(not part.halved for part in parts):
+    if all(part.exact for part in parts) or any(not part.has_spread for part in parts):
         return None
     pairs = [part.halves or (part, part) for part in parts]
     first, second = (mix_moments([pair[half] for pair in pairs], shares) for half in (0, 1))

@@ -45,7 +45,7 @@ class SlatePseudoinverse:
         """Return Γ† times each of ``vectors``, (..., K, N)."""
         return self._apply("inverse", vectors)
 
-    def solved(self, vectors: ArrayLike) -> Floats:
+    def solve(self, vectors: ArrayLike) -> Floats:
         """Return an x, (..., K, N), for which Γ x is each of ``vectors``, projected.
 
         Sums of x over the slots of a page are those of ``times``, and have more digits where the
@@ -53,7 +53,7 @@ class SlatePseudoinverse:
         """
         return self._apply("solver", vectors)
 
-    def projected(self, vectors: ArrayLike) -> Floats:
+    def project(self, vectors: ArrayLike) -> Floats:
         """Return the projection of ``vectors``, (..., K, N), onto the range of Γ.
 
         A target policy whose marginals this changes shows pages that logging does not cover.
@@ -74,7 +74,7 @@ class SlatePseudoinverse:
             result[..., members] += getattr(part, kind) @ differences
         return result
 
-    def imputed(
+    def impute(
         self, rankings: ArrayLike, rewards: ArrayLike, weight: ArrayLike | None = None
     ) -> Floats:
         """Return the mean over pages of Γ† 1_s r, (K, N): rewards of documents in slots.

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, Self
 
-from ... import agents, clickmodels, envs, evaluation, policies
+from ... import agents, envs, evaluation, policies
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
 from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
 from ..engine.grid import Result
-from ..engine.plugins import import_modules
+from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
-    check_names,
-    check_page,
+    generative_names,
     logging_of,
     longest_first,
     require_generative,
@@ -77,7 +77,7 @@ def compare_cell(cell: CompareCell) -> Result:
     logging = logging_of(fit.logging, fit.world, fit.slots)
     samples = _SAMPLES if inside.cheap_scores else _EXPENSIVE_SAMPLES
     report = evaluation.curse(
-        run.agent.policy(), inside, user, world, logging, samples, fit.seed
+        run.policy(), inside, user, world, logging, samples, fit.seed
     )
     return {
         **{name: number.value for name, number in report.numbers().items()},
@@ -116,45 +116,48 @@ class Compare(Study):
     agents: tuple[str, ...] = setting(agents.names(), flag="agent", open=True)
     models: tuple[str, ...] = setting(
         FOUR_MODELS, 'click model, or "true user" to learn from the user itself', flag="model",
-        also=(TRUE_USER,),
+        also=(TRUE_USER,), listed=lambda: (*generative_names(), f'"{TRUE_USER}"'),
     )
     users: tuple[str, ...] = setting(USERS, flag="user")
     seeds: int = setting(3)
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     pages: int = setting(
-        50_000, "budget of every agent in result pages, or own for the agent's own", word="own"
+        50_000, "budget of every agent in result pages, or own for the agent's own", word="own",
+        least=0,
     )
     budgets: tuple[tuple[str, int], ...] = setting(
         (), "other budgets for some agents", flag="budget", read=_read_budget,
         metavar="AGENT=PAGES", absent="--pages for all",
     )
     logging: str = setting("epsilon-oracle")
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     modules: tuple[str, ...] = setting((), flag="module")
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("CascadeUCB1",), ("PBM", TRUE_USER), ("DBN",), pages=200, slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
         import_modules(self.modules)
-        check_names(
-            agents=(self.agents, agents.names()),
-            models=(self.models, (*clickmodels.names(), TRUE_USER)),
-            users=(self.users, clickmodels.user_names()),
-            logging=([self.logging], policies.ranker_names()),
-            budgets=([name for name, _ in self.budgets], self.agents),
-        )
-        checks.positive_integer(self.seeds, "seeds")
-        for pages in (self.pages, *dict(self.budgets).values()):
-            checks.positive_integer(pages, "pages", 0)
+        super().check()
+        for name, pages in self.budgets:
+            checks.choice(name, self.agents, "budgets")
+            checks.positive_integer(pages, "budgets", 0)
         require_generative([name for name in self.models if name != TRUE_USER])
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the training runs."""
         fits = [
             FitCell(
-                user, self.logging, model, seed, str(folder / "models"), self.world,
-                self.impressions, self.slots, modules=self.modules,
+                user, self.logging, seed, str(folder / "models"), self.world,
+                self.impressions, self.slots, model=model, modules=self.modules,
+                source=model_source(model),
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)

@@ -33,7 +33,7 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     ]  # fmt: skip
     means = {name: np.mean([row[name] for row in chosen]) for name in _LINES}
     text = ", ".join(f"{label} {means[name]:.3f}" for name, (label, *_) in _LINES.items())
-    table = ResultTable(metrics, f"{user} user, clicks a page; {text}")
+    table = ResultTable(metrics, f"{user} user, clicks per page; {text}")
     for (model, agent), label in zip(keys, labels, strict=True):
         part = [row for row in chosen if (row["model"], row["agent"]) == (model, agent)]
         values = {name: [row[name] for row in part] for name in _COLUMNS}
@@ -71,7 +71,8 @@ def heat_map(rows: Sequence[Row]) -> Figure:
             if values:
                 found = interval(values)
                 means[place], widths[place] = found.mean, found.half_width
-        low, high = (min(np.nanmin(means), 0.0), np.nanmax(means)) if line == 0 else (None, None)
+        low, high = np.nanmin(means), np.nanmax(means)
+        low = min(low, 0.0) if line == 0 else low
         for column, user in enumerate(users):
             axis = panels[line, column]
             shown = axis.imshow(means[column], cmap=colours, vmin=low, vmax=high, aspect="auto")
@@ -79,6 +80,8 @@ def heat_map(rows: Sequence[Row]) -> Figure:
             axis.set_title(f"{key}, {user} user", fontsize=10)
             axis.set_xticks(range(len(models)), models, fontsize=8)
             axis.set_yticks(range(len(names)), labels, fontsize=8)
+        bar = figure.colorbar(shown, ax=panels[line].tolist(), label=f"{key}, clicks per page")
+        bar.ax.tick_params(labelsize=8)
     return figure
 
 

@@ -57,7 +57,7 @@ def curse_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
         for name, lower in _COLUMNS.values()
     ]
     text = describe_lines(chosen, CURSE_LINES)
-    table = ResultTable(metrics, f"{user} user, log by {logging}, clicks a page; {text}")
+    table = ResultTable(metrics, f"{user} user, log by {logging}, clicks per page; {text}")
     for name, (policy, part) in parts.items():
         values = {
             column: [row[f"{policy}_{key}"] for row in part]
@@ -98,7 +98,7 @@ def curse_picture(
             axis.set_title(f"{user} user, log by {logging}", fontsize=10)
             legend |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
         axes[0].set_ylim(0.0, 1.04 * max(axis.dataLim.ymax for axis in axes))  # shared by the row
-        axes[0].set_ylabel("click-through rate" if rate else "clicks a page")
+        axes[0].set_ylabel("click-through rate" if rate else "clicks per page")
     figure.legend(
         legend.values(), legend.keys(), loc="outside upper center", frameon=False, fontsize=9,
         ncols=3 if width < 10 else 6,
@@ -109,7 +109,8 @@ def curse_picture(
         for logging in loggings
         for model in models
     )
-    figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds}", fontsize=9)
+    if len(distinct(rows, "seed")) > 1:
+        figure.supxlabel(f"Whiskers: 95% intervals over seeds; {seeds}", fontsize=9)
     return figure
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, Self
 
-from ... import clickmodels, evaluation, policies
-from ...common import checks
+from ... import evaluation, policies
 from ..constants import FOUR_MODELS
 from ..engine.artefacts import fit_parts
 from ..engine.grid import Result
+from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
 from ..engine.shapes import Unbounded
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
-    check_names,
-    check_page,
+    generative_names,
     logging_of,
     logs_of,
     longest_first,
@@ -31,6 +31,7 @@ from ..worlds import (
 from .curse_pictures import curse_picture, curse_table
 
 VERSION = "3"
+_UNSHOWN = ("world", "source", "modules")  # fields of a cell that its row has not
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 
 
@@ -39,7 +40,8 @@ class CurseCell:
     """One click model, fitted to one log, and its two policies.
 
     ``documents`` that the policies may show: those that the training log "shown" (as in the
-    paper), or "all" candidates.
+    paper), or "all" candidates. ``source`` and ``modules`` are those of a model of one's own: a
+    hash of its file, and what is imported first.
     """
 
     user: str
@@ -51,6 +53,8 @@ class CurseCell:
     slots: int = 10
     parameters: str = "table"
     documents: str = "shown"
+    source: str = field(default="", metadata={"key": "given"})
+    modules: tuple[str, ...] = field(default=(), metadata={"key": False})
 
 
 # The numbers of a ``CurseReport``; the best and the regret may be unknown.
@@ -67,6 +71,7 @@ _RESULT = {
 
 def curse_cell(cell: CurseCell) -> Result:
     """Fit the model, optimise inside it, deploy; return all values in clicks per page."""
+    import_modules(cell.modules)
     world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
     logging = logging_of(cell.logging, cell.world, cell.slots)
     logged = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
@@ -106,10 +111,10 @@ class Curse(Study):
 
     users: tuple[str, ...] = setting(("CoCM-mismatch",), flag="user")
     loggings: tuple[str, ...] = setting(("epsilon-oracle",), flag="logging")
-    models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
+    models: tuple[str, ...] = setting(FOUR_MODELS, flag="model", listed=generative_names)
     seeds: int = setting(3)
     world: WorldSetting = setting(WorldSetting)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     parameters: str = setting("table", choices=("table", "embedding"))
     documents: str = setting(
@@ -118,26 +123,28 @@ class Curse(Study):
     rate: bool = setting(
         False, "draw click-through rates instead of clicks per page", look=True
     )
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("random",), ("PBM", "UBM"), slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            loggings=(self.loggings, policies.ranker_names()),
-            models=(self.models, clickmodels.names()),
-            parameters=([self.parameters], ("table", "embedding")),
-            documents=([self.documents], ("shown", "all")),
-        )
-        checks.positive_integer(self.seeds, "seeds")
+        import_modules(self.modules)
+        super().check()
         require_generative(self.models)
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every user, logging policy, model and seed."""
         cells = [
             CurseCell(
                 user, logging, model, seed, self.world, self.impressions, self.slots,
-                self.parameters, self.documents,
+                self.parameters, self.documents, model_source(model), self.modules,
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)
@@ -172,7 +179,7 @@ def _values(report: evaluation.CurseReport) -> dict[str, float]:
 
 
 def _row(cell: CurseCell, result: Result) -> Row:
-    row = {name: value for name, value in asdict(cell).items() if name != "world"}
+    row = {name: value for name, value in asdict(cell).items() if name not in _UNSHOWN}
     for name, value in result.items():
         if isinstance(value, dict):
             row |= {f"{name}_{inner}": number for inner, number in value.items()}

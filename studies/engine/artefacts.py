@@ -23,22 +23,37 @@ FIT_VERSION = "3"
 
 
 @dataclass(frozen=True)
-class FitCell:
-    """A click model and the log that it is fitted to; it is written to ``folder``.
+class LoggedCell:
+    """What cells that begin with a log have in common.
 
-    ``modules`` are imported first: they may register models and agents of one's own.
+    Parameters
+    ----------
+    logging : a ranker, whose stochastic variant logs.
+    seed : draws the log.
+    folder : where what is made of it is kept.
     """
 
     user: str
     logging: str
-    model: str
     seed: int
     folder: str = field(metadata={"key": False})
     world: WorldSetting = field(default_factory=WorldSetting)
     impressions: int = 100_000
     slots: int = 10
+
+
+@dataclass(frozen=True)
+class FitCell(LoggedCell):
+    """A click model and the log that it is fitted to; it is written to ``folder``.
+
+    ``modules`` are imported first: they may register models and agents of one's own. ``source`` is
+    a hash of the file of such a model.
+    """
+
+    model: str = field(kw_only=True)
     parameters: str = "table"
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+    source: str = field(default="", metadata={"key": "given"})
 
     @property
     def path(self) -> Path:
@@ -99,26 +114,16 @@ _SAMPLES = 5_000  # rankings of the logging policy
 
 
 @dataclass(frozen=True)
-class LogCell:
+class LogCell(LoggedCell):
     """A log to fit models to, and logs of other policies to test them on.
 
     Parameters
     ----------
-    logging : a ranker, whose stochastic variant logs.
-    seed : draws all the logs.
-    folder : where they are kept.
     temperature : of the logging policy; None for the paper's.
     tests : rankers, themselves, for ``test_pages`` pages each of documents that the training part
         of the log showed.
     """
 
-    user: str
-    logging: str
-    seed: int
-    folder: str = field(metadata={"key": False})
-    world: WorldSetting = field(default_factory=WorldSetting)
-    impressions: int = 100_000
-    slots: int = 10
     test_pages: int = 10_000
     temperature: float | None = None
     tests: tuple[str, ...] = TEST_POLICIES

@@ -29,7 +29,8 @@ _PATIENCE = 0.5  # seconds between looks at cells that another command computes
 def cell_key(cell: Cell, version: str) -> str:
     """Return the name of a cell's file: a hash of its settings and of ``version``.
 
-    Fields with ``metadata={"key": False}`` (where files are, not what is computed) are left out.
+    Fields with ``metadata={"key": False}`` (where files are, not what is computed) are left out,
+    and those with ``"key": "given"`` where they are empty.
     """
     content = {"kind": type(cell).__name__, "version": version, **_content(cell)}
     text = json.dumps(content, sort_keys=True)
@@ -40,7 +41,8 @@ def _content(cell: Cell) -> dict[str, Any]:
     content = {}
     for field in dataclasses.fields(cell):
         value = getattr(cell, field.name)
-        if field.metadata.get("key", True):
+        in_key = field.metadata.get("key", True)
+        if in_key is True or (in_key == "given" and value):
             content[field.name] = _content(value) if dataclasses.is_dataclass(value) else value
     return content
 

@@ -18,7 +18,7 @@ def import_modules(names: Sequence[str]) -> None:
     ``module:Class`` also registers a click model, under the class's name, unless the module does.
     """
     for name in names:
-        _imported(name)
+        _import_class(name)
 
 
 def candidate_name(candidate: str) -> str:
@@ -26,7 +26,7 @@ def candidate_name(candidate: str) -> str:
     module, _, attribute = candidate.partition(":")
     if not module or not attribute:
         raise ValueError(f"a candidate is given as module:Class, not {candidate!r}")
-    cls = _imported(candidate)
+    cls = _import_class(candidate)
     assert cls is not None
     if cls.name not in names():
         raise ValueError(f"{candidate} does not define fit(log, world, seed=0)")
@@ -35,11 +35,21 @@ def candidate_name(candidate: str) -> str:
 
 def candidate_source(candidate: str) -> str:
     """Return a hash of the candidate's file: a changed model is another model."""
-    module = sys.modules[candidate.partition(":")[0]]
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:24]
+    return _hash_file(candidate.partition(":")[0])
 
 
-def _imported(name: str) -> type[ClickModel] | None:
+def model_source(model: str) -> str:
+    """Return a hash of the file of a click model from outside the package; "" for the others."""
+    module = registered_class(model).__module__ if model in registered() else __package__
+    return "" if module.partition(".")[0] == __package__.partition(".")[0] else _hash_file(module)
+
+
+def _hash_file(module: str) -> str:
+    path = getattr(sys.modules[module], "__file__", None)  # a notebook's module has none
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:24] if path else ""
+
+
+def _import_class(name: str) -> type[ClickModel] | None:
     """Import ``module`` or ``module:Class``; return the class, registered."""
     if "" not in sys.path:
         sys.path.insert(0, "")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...common.storage import write_whole
 from ...evaluation import Interval, interval
-from ...evaluation.statistics import between
+from ...evaluation.statistics import make_interval
 
 
 def save_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -52,7 +52,7 @@ def by_seed(rows: Sequence[Row], key: str) -> dict[int, float]:
 def mean_of(rows: Sequence[Row], key: str) -> Interval:
     """Return a field's mean over seeds and its interval; NaN where no row has it."""
     values = [row[key] for row in rows if row.get(key) is not None]
-    return interval(values) if values else between(np.nan, np.nan, np.nan, 0)
+    return interval(values) if values else make_interval(np.nan, np.nan, np.nan, 0)
 
 
 def describe_seeds(groups: Iterable[Collection[int]]) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 Unbounded = Annotated[float, "a number"]  # it may be infinite
 Undefined = Annotated[float, "a number or NaN"]  # NaN where it is not defined
@@ -19,8 +28,9 @@ def find_mismatch(value: Any, shape: Any, where: str = "result") -> str:
     ----------
     shape
         A ``TypedDict`` or a dict of types by name (some ``NotRequired``), ``dict[str, X]``,
-        ``list[X]`` or ``[X]``, ``tuple[X, Y]`` (a list of that length), ``X | None``, ``str``,
-        ``bool``, ``int``, ``float`` (finite), ``Unbounded``, ``Undefined``, or ``Any``.
+        ``list[X]``, ``[X]`` or ``tuple[X, ...]``, ``tuple[X, Y]`` (a list of that length),
+        ``X | None``, ``str``, ``bool``, ``int``, ``float`` (finite), ``Unbounded``, ``Undefined``,
+        or ``Any``.
     """
     return next(_find(value, shape, where), "")
 
@@ -31,9 +41,11 @@ def _find(value: Any, shape: Any, where: str) -> Iterator[str]:
     kind, arguments = get_origin(shape) or shape, get_args(shape)
     if isinstance(shape, list):
         kind, arguments = list, tuple(shape)
+    if kind is tuple and arguments[-1] is Ellipsis:
+        kind, arguments = list, arguments[:1]
     if isinstance(shape, dict):
         yield from _find_in_fields(value, shape, where)
-    elif kind is UnionType:
+    elif kind in (UnionType, Union):
         (inner,) = (one for one in arguments if one is not NoneType)
         if value is not None:
             yield from _find(value, inner, where)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import clickmodels
 from ...clickmodels.registry import registered_class
-from ...common import checks
 from ...evaluation import Interval
 from ...evaluation.reporting.figures import new_figure
-from ...evaluation.statistics import between
+from ...evaluation.statistics import make_interval
+from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
 from ..registry import register
 from ..robustness.judging import (
@@ -26,7 +25,7 @@ from ..robustness.judging import (
     page_table,
 )
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import check_names, longest_first
+from ..worlds import longest_first
 from .kept_logs import LogSetting
 from .log_fits import RESULT, VERSION, LogFitCell, log_fit_cell, publish_model
 
@@ -50,14 +49,12 @@ class FitLog(Study):
     model: tuple[str, ...] = setting(("PBM", "UBM", "DBN"))
     seeds: int = setting(1)
     parameters: str = setting("table", choices=("table", "embedding"))
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
 
     def check(self) -> None:
         """Raise where the study could not run."""
-        check_names(
-            model=(self.model, clickmodels.names()),
-            parameters=([self.parameters], ("table", "embedding")),
-        )
-        checks.positive_integer(self.seeds, "seeds")
+        import_modules(self.modules)
+        super().check()
         if self.logs.made is None:
             raise ValueError("logs must be made by LogSetting.from_logs")
         parts = self.logs.made[1]
@@ -72,8 +69,9 @@ class FitLog(Study):
         every = tuple(range(self.seeds))
         cells = [
             LogFitCell(
-                name, ties[0], kept, self.parameters, validation=validation, ties=ties
-            )
+                name, ties[0], kept, self.parameters, validation=validation, ties=ties,
+                source=model_source(name), modules=self.modules,
+            )  # fmt: skip
             for name in longest_first(self.model)
             for ties in (
                 [(seed,) for seed in every] if fit_is_random(name, self.parameters) else [every]
@@ -134,7 +132,7 @@ def _numbers(row: Row) -> dict[str, float]:
 
 
 def _interval(row: Row) -> Interval:
-    return between(row["PPL_mean"], row["PPL_low"], row["PPL_high"], row["test_pages"])
+    return make_interval(row["PPL_mean"], row["PPL_low"], row["PPL_high"], row["test_pages"])
 
 
 def draw_perplexity(rows: dict[str, Row]) -> Figure:

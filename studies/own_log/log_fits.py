@@ -14,6 +14,7 @@ from ...clickmodels import ClickModel
 from ..engine.artefacts import fit_parts, load_model
 from ..engine.grid import Result, cell_key
 from ..engine.keeping import keep_file, read_kept, save_kept
+from ..engine.plugins import import_modules
 from ..engine.shapes import Unbounded, Undefined
 from ..robustness.judging import judge, judge_grades
 from .kept_logs import KeptLogs, kept_logs
@@ -32,6 +33,8 @@ class LogFitCell:
     train, validation, test : names of parts; "" where there is none.
     seed : of a fit that is random.
     ties : seeds that break ties in metrics of grades; the first is that of the fit.
+    source : of a model of one's own, so that it is fitted again when its file changes.
+    modules : imported first; they may register models of one's own.
     """
 
     model: str
@@ -42,6 +45,8 @@ class LogFitCell:
     validation: str = ""
     test: str = "test"
     ties: tuple[int, ...] = field(default=(0,))
+    source: str = field(default="", metadata={"key": "given"})
+    modules: tuple[str, ...] = field(default=(), metadata={"key": False})
 
     @property
     def path(self) -> Path:
@@ -87,6 +92,7 @@ def log_fit_cell(cell: LogFitCell) -> Result:
     perplexity ``per_rank``, and its ``interval`` over resampled pages; both are empty for models
     that only rank.
     """
+    import_modules(cell.modules)
     publish_model(cell)
     model = fitted_to_log(cell)
     world, logs = kept_logs(cell.logs)

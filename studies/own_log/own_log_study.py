@@ -15,7 +15,7 @@ from ..engine.grid import Result
 from ..engine.rows import Row, where
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import check_names, longest_first, require_generative
+from ..worlds import longest_first, require_generative
 from .cells import (
     MAX_REWARD,
     OPTIMISERS,
@@ -91,7 +91,8 @@ class OwnLogReport(Study):
 
     def check(self) -> None:
         """Raise where the report could not be made; the log is read for it."""
-        check_names(models=(self.models, clickmodels.names()))
+        for name in self.models:
+            checks.choice(name, clickmodels.names(), "models")
         checks.positive_integer(self.seed, "seed", 0)
         checks.positive_integer(self.slots, "slots", 0)
         require_generative(self.models)

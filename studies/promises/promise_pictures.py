@@ -31,7 +31,7 @@ def promise_table(rows: Sequence[Row], logging: str) -> PlainTable:
     users, policies = distinct(rows, "user"), len(where(rows, estimator=rows[0]["estimator"]))
     table = PlainTable(
         f"Estimates of {policies} policies optimised inside click models, log by {logging}, "
-        "clicks a page",
+        "clicks per page",
         "estimate",
         ["RMSE", "mean error", "median |error|", *(f"RMSE, {user}" for user in users),
          "rank correlation"],

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ... import agents, clickmodels, envs, evaluation, policies
-from ...common import checks
 from ...common.typing import Floats
 from ...data import ClickLog
 from ..constants import FOUR_MODELS, USERS
@@ -23,9 +22,8 @@ from ..engine.rows import Row, distinct, where
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import (
+    SMALL_WORLD,
     WorldSetting,
-    check_names,
-    check_page,
     logging_of,
     longest_first,
     require_generative,
@@ -93,7 +91,7 @@ def promise_cell(cell: PromiseCell) -> Result:
         "deployed": evaluation.value(policy, user, world).value,
         "logging_value": float(clicks.mean()),
         "exact_marginals": tables.exact,
-        "covered": float(tables.covered.mean()),
+        "covered": float(tables.covers.mean()),
         "estimates": {name: float(value) for name, value in estimates.items()},
         "stderr": {name: _finite(value.stderr) for name, value in estimates.items()},
     }
@@ -165,23 +163,25 @@ class Promises(Study):
     A row per policy and estimate has ``user``, ``logging``, ``model``, ``optimiser``, ``seed``,
     ``estimator``, ``estimate``, ``stderr`` (None where it is not known) and ``truth``, the deployed
     value; ``covered`` is the share of queries for which logging shows in every slot what the policy
-    does, not too rarely to be told (``PseudoinverseWeights.covered``).
+    does, not too rarely to be told (``PseudoinverseWeights.covers``).
 
     Example:
       clickgym ope promises --user DBN --model PBM --logging epsilon-oracle random
     """
 
+    command: ClassVar[str] = "ope"
+
     users: tuple[str, ...] = setting(USERS, flag="user")
     models: tuple[str, ...] = setting(FOUR_MODELS, flag="model")
     optimisers: tuple[str, ...] = setting(
-        OPTIMISERS, "Top-Down, Max-Reward or an agent", flag="optimiser", metavar="NAME",
-        was=("optimisers",),
+        OPTIMISERS, "how a policy is made", flag="optimiser", metavar="NAME",
+        was=("optimisers",), known=lambda: (*OPTIMISERS[:2], *agents.names()),
     )
     loggings: tuple[str, ...] = setting(("epsilon-oracle",), flag="logging")
     seeds: int = setting(3, was=("repetitions",))
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30), whole_file=True)
     pages: int = setting(50_000)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
 
     @classmethod
@@ -193,25 +193,25 @@ class Promises(Study):
         )  # fmt: skip
         return {"quick": quick, "paper": cls()}
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("PBM", "UBM"), ("Top-Down",), ("random",), pages=100, slots=3,
+            world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
+
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            models=(self.models, clickmodels.names()),
-            optimisers=(self.optimisers, (*OPTIMISERS[:2], *agents.names())),
-            loggings=(self.loggings, policies.ranker_names()),
-        )
-        checks.positive_integer(self.seeds, "seeds")
-        checks.positive_integer(self.pages, "pages")
+        super().check()
         require_generative(self.models)
-        check_page(self.world, self.slots, self.impressions)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the policies."""
         fits = [
             FitCell(
-                user, logging, model, seed, str(folder / "models"), self.world, self.impressions,
-                self.slots,
+                user, logging, seed, str(folder / "models"), self.world, self.impressions,
+                self.slots, model=model,
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)

@@ -11,10 +11,11 @@ import numpy as np
 from ... import evaluation
 from ...clickmodels import ClickModel, NotExact
 from ...clickmodels.fitting import is_random, takes_parameters
+from ...clickmodels.registry import registered_class
 from ...common import checks
 from ...data import ClickLog, World
 from ...evaluation import Interval, Metric, ResultTable
-from ..constants import GRADED_DEPTHS, NAIVE, PERPLEXITY_RANKS, REFERENCE
+from ..constants import GRADED_DEPTHS, NAIVE, ORACLE, PERPLEXITY_RANKS, REFERENCE
 from ..engine.artefacts import fit_parts
 from ..engine.workers import run
 from ..study import Report
@@ -23,8 +24,8 @@ Metrics = dict[str, list[dict[str, float]]]  # by model, for each seed
 
 
 def click_models(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or an oracle."""
-    return tuple(n for n in names if n not in (*NAIVE, REFERENCE) and not n.endswith("oracle"))
+    """Return the models that "†" may mark at nDCG: no naive baseline, nor ARM-NC or the oracle."""
+    return tuple(name for name in names if name not in (*NAIVE, REFERENCE, ORACLE))
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def judge(
     return result | judge_grades(model, world, seed, threshold)
 
 
-def _shown(world: World, model: ClickModel) -> World:
+def _keep_shown(world: World, model: ClickModel) -> World:
     """Return the world with only judged documents that the model's log showed as candidates."""
     seen = world.candidates if model.seen is None else model.seen & world.candidates
     seen = seen & (world.relevance >= 0)
@@ -94,7 +95,7 @@ def judge_log(
     seeds = checks.positive_integer(seeds, "seeds")
     models = tuple(dict.fromkeys(models))  # a name given twice is one row
     cells = [
-        (name, seed, train, test, world, validation, parameters, threshold)
+        (name, seed, train, test, world, validation, parameters, threshold, registered_class(name))
         for name in models
         for seed in range(seeds if fit_is_random(name, parameters) else 1)
     ]
@@ -127,7 +128,7 @@ def judge_grades(
     """Return nDCG and recall alone."""
     if not world.has_grades:
         return {}
-    shown = _shown(world, model)
+    shown = _keep_shown(world, model)
     result = {}
     for depth in GRADED_DEPTHS:
         result[f"nDCG@{depth}"] = evaluation.ndcg(model, shown, depth, seed)
@@ -144,6 +145,7 @@ def _cell(
     validation: ClickLog | None,
     parameters: str,
     threshold: int,
+    kind: type[ClickModel],  # to be known by name in a process that has not imported its module
 ) -> tuple[ClickModel, dict[str, float]]:
     model = fit_parts(name, train, validation, world, seed, parameters)
     return model, judge(model, test, world, seed, threshold)

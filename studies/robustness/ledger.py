@@ -118,7 +118,7 @@ def nothing_predicts(rows: Sequence[Row]) -> Claim:
             if seen is not None and wanted is not None:
                 found = rank_correlation(sign * seen.mean(axis=(0, 1)), wanted.mean(axis=(0, 1)))
                 correlations.setdefault(_log(one), []).append(found)
-        findings.append(correlated_above(test, correlations, PREDICTS).negated(test))
+        findings.append(correlated_above(test, correlations, PREDICTS).negate(test))
     return Claim(
         "Neither in-distribution perplexity nor nDCG predicts out-of-distribution perplexity",
         "section 6.1", tuple(findings),

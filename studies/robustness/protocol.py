@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from ... import clickmodels, policies
-from ...common import checks
+from ... import policies
+from ...policies.rankers.named import has_quick_scores
 from ..constants import (
     CLICK_MODELS,
     GRADED_DEPTHS,
@@ -34,11 +34,11 @@ from ..engine.artefacts import (
     user_cell,
 )
 from ..engine.grid import Result
-from ..engine.plugins import candidate_name, candidate_source
+from ..engine.plugins import candidate_name, candidate_source, import_modules, model_source
 from ..engine.rows import Row, load_rows
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import WorldSetting, check_names, check_page, longest_first, scores_of
+from ..worlds import SMALL_WORLD, WorldSetting, longest_first, scores_of
 from .protocol_cells import (
     JUDGEMENT,
     POLICY_FIELDS,
@@ -86,12 +86,14 @@ class Protocol(Study):
     )
     seeds: int = setting(2)
     world: WorldSetting = setting(WorldSetting, whole_file=True)
-    impressions: int = setting(100_000)
+    impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
     parameters: str = setting("table", choices=("table", "embedding"))
     test_pages: int = setting(10_000, "pages per test policy", least=1, metavar="N")
     temperature: float | None = setting(None, "of the logging policies", flag="")
-    tests: tuple[str, ...] = setting(TEST_POLICIES, "rankers that test", flag="")
+    tests: tuple[str, ...] = setting(
+        TEST_POLICIES, "rankers that test", flag="", known=policies.ranker_names
+    )
     optimise: bool = setting(
         True, "say what the models' policies are worth, if the preset asks for it; this can be "
         "added later", flag="policies",
@@ -104,6 +106,7 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
     join: bool = setting(False, "take other models' results from the package", flag="")
 
     @classmethod
@@ -133,26 +136,31 @@ class Protocol(Study):
             given = {**given, "join": not given.get("models")}
         return super().from_options(preset, given)
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(
+            ("DBN",), ("random", "oracle"), ("PBM", "dCTR", ORACLE), slots=3, test_pages=50,
+            tests=("random",), world=SMALL_WORLD, impressions=300, seeds=1,
+        )  # fmt: skip
+
     def check(self) -> None:
         """Raise where the protocol could not run; the world is loaded for it."""
-        checks.positive_integer(self.seeds, "seeds")
-        checks.positive_integer(self.test_pages, "test_pages")
-        names = tuple(candidate_name(one) for one in self.candidates)
-        check_names(
-            users=(self.users, clickmodels.user_names()),
-            loggings=(self.loggings, policies.ranker_names()),
-            tests=(self.tests, policies.ranker_names()),
-            models=((*self.models, *names), (*clickmodels.names(), ORACLE)),
-            parameters=([self.parameters], ("table", "embedding")),
-        )
-        check_page(self.world, self.slots, self.impressions)
-        for ranker in {*self.loggings, *self.tests} - {"random", "LambdaMART"}:
+        import_modules(self.modules)
+        for candidate in self.candidates:
+            candidate_name(candidate)
+        super().check()
+        for ranker in filter(has_quick_scores, {*self.loggings, *self.tests}):
             scores_of(ranker, self.world)  # some need features that a world may not have
 
     @cached_property
     def sources(self) -> dict[str, tuple[str, tuple[str, ...]]]:
         """The hash of the source and the module of every model; the candidates' are not empty."""
-        known: dict[str, tuple[str, tuple[str, ...]]] = dict.fromkeys(self.models, ("", ()))
+        known: dict[str, tuple[str, tuple[str, ...]]] = {
+            model: (source, self.modules if source else ())
+            for model in self.models
+            for source in [model_source(model)]
+        }
         for candidate in self.candidates:
             known[candidate_name(candidate)] = candidate_source(candidate), (candidate,)
         return known
@@ -270,11 +278,6 @@ class Protocol(Study):
         if all(is_shifted(row) for row in rows):
             report.printed = [shift_table(rows, user) for user in self.users]
         return report
-
-    def describe(self) -> Row:
-        """Return the settings for people."""
-        lists = ("users", "loggings", "models", "candidates", "seeds", "tests", "optimise")
-        return {name: getattr(self, name) for name in lists} | shared_settings(self)
 
 
 def shared_settings(study: Protocol) -> Row:

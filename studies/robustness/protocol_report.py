@@ -147,11 +147,10 @@ def shift_table(rows: Sequence[Row], user: str) -> ResultTable:
     ]
     names = distinct(chosen, "model", (oracle, *SHIFT_MODELS))
     reference = REFERENCE if REFERENCE in names else None
+    daggers = click_models(name for name in names if name != oracle)
     metrics = [
         Metric("ind PPL", True, exclude=(oracle,), brackets=(REFERENCE,)),
-        Metric(
-            "nDCG@3", False, reference=reference, daggers=click_models(names), exclude=(oracle,)
-        ),
+        Metric("nDCG@3", False, reference=reference, daggers=daggers, exclude=(oracle,)),
         Metric("ood PPL", True, exclude=(oracle, REFERENCE)),
     ]
     number = f"{TABLES[user]}: " if user in TABLES else ""

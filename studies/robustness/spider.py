@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...evaluation import Interval, interval
 from ...evaluation.metrics.perplexity import OFFSET
 from ...evaluation.reporting.figures import new_figure
-from ...evaluation.statistics import between
+from ...evaluation.statistics import make_interval
 from ..constants import USERS
 from ..engine.rows import Row, describe_seeds, distinct
 from .conditions import Condition, in_distribution, out_of_distribution
@@ -92,7 +92,7 @@ def _columns(charts: int) -> int:
 
 def _point(values: NDArray[np.float64] | None) -> Interval:
     """Return the mean and interval of values (seeds,), NaN where there are none."""
-    return between(np.nan, np.nan, np.nan, 0) if values is None else interval(values)
+    return make_interval(np.nan, np.nan, np.nan, 0) if values is None else interval(values)
 
 
 def _angles(count: int) -> np.ndarray:

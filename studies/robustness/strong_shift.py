@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from ..constants import ORACLE, SHIFT_MODELS
 from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
-from ..worlds import WorldSetting
+from ..worlds import SMALL_WORLD, WorldSetting
 from .protocol import SHIFT, Protocol
 from .protocol_report import shift_table
 
@@ -49,6 +50,11 @@ class StrongShift(Study):
             models=(ORACLE, *dict.fromkeys(self.models)), impressions=self.impressions,
             parameters=self.parameters,
         )  # fmt: skip
+
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(("DBN",), ("PBM", "dCTR"), world=SMALL_WORLD, impressions=300, seeds=1)
 
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""

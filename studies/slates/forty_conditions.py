@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from ... import policies
-from ...common import checks
 from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
@@ -34,12 +33,15 @@ class Conditions(Study):
       clickgym ope conditions --preset quick --jobs 2
     """
 
+    command: ClassVar[str] = "ope"
+    needs_grades: ClassVar[str] = "nDCG and ERR need"
+
     spaces: tuple[tuple[int, int], ...] = setting(
         SPACES, "slate space: slates of l of a query's m best documents", flag="space",
         read=read_space, metavar="M,L", was=("spaces",),
     )
     sizes: tuple[int, ...] = setting(
-        (600, 2_000, 6_000, 20_000, 60_000), "sample sizes, ascending", flag="size", least=1,
+        (600, 2_000, 6_000, 20_000, 60_000), "sample sizes, ascending", flag="size", least=4,
         metavar="N", was=("sizes",),
     )
     direct: int = setting(
@@ -62,13 +64,17 @@ class Conditions(Study):
             "large": replace(paper, sizes=(*paper.sizes, 200_000, 600_000)),
         }
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(((4, 2),), (20, 40), 20, 1, WorldSetting(n_queries=10, n_docs=0))
+
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        checks.positive_integer(self.repetitions, "repetitions")
-        check_sizes(self.sizes, self.direct)
+        super().check()
+        check_sizes(self.sizes)
         for space in self.spaces:
             check_space(space, "spaces")
-        world_of(self.world).require_grades("world: nDCG and ERR need")
         policies.feature_group(world_of(self.world), "title")
         for candidates, slots in self.spaces:
             slate_world(SlateSpace(candidates, slots, world=self.world))
@@ -118,10 +124,7 @@ def _find_errors(rows: Sequence[Row]) -> list[Row]:
     return root_mean_squares(rows, (*CONDITION, "estimator", "n"))
 
 
-def check_sizes(sizes: Sequence[int], direct: int) -> None:
-    """Raise unless ``sizes`` are ascending numbers of samples, and ``direct`` is a number."""
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Raise unless ``sizes`` of samples ascend."""
     if not sizes or list(sizes) != sorted(set(sizes)):
-        raise ValueError(f"sizes must ascend, not {tuple(sizes)}")
-    for n in sizes:
-        checks.positive_integer(n, "sizes", 4)
-    checks.positive_integer(direct, "direct", 0)
+        raise ValueError(f"sizes must ascend, not {' '.join(map(str, sizes))}")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import evaluation, policies
-from ...common import checks
+from ...data import World
 from ...evaluation import Metric, ResultTable
 from ...policies.rankers.cross_fitted import deal_queries
+from ...policies.rankers.named import RANDOM
 from ..engine.grid import Result
 from ..engine.rows import Row
 from ..registry import register
@@ -22,8 +25,9 @@ from .slate_cells import METRICS, draw_slates
 from .slate_space import world_of_queries
 
 VERSION = "1"
-LEARNERS = ("LambdaMART", "random", "SUP", "PI-OPT")
+LEARNERS = ("LambdaMART", RANDOM, "SUP", "PI-OPT")  # as table 1 has them
 FOLDS = 5
+Slates = tuple[NDArray[Any], NDArray[Any]]  # queries (n,) and what they are shown, (n, K)
 
 
 @dataclass(frozen=True)
@@ -51,29 +55,46 @@ def learn_cell(cell: LearnCell) -> Result:
         world_of_queries(world, np.flatnonzero(rows))
         for rows in (fold != cell.fold, fold == cell.fold)
     )
-    if cell.learner == "random":
-        pages = 1_000 * test.n_queries
-        drawn = draw_slates(test, policies.Uniform(test, cell.slots), pages, cell.fold)
-        query, slates = drawn.query, drawn.ranking
-    else:
-        query = np.arange(test.n_queries, dtype=np.int32)
-        slates = _learn(cell, train).policy(test).rankings
+    query, slates = _MAKE_SLATES[cell.learner](cell, train, test)
     return {
         metric: float(evaluation.metric_rewards(metric, query, slates, test).mean())
         for metric in METRICS
     }
 
 
-def _learn(cell: LearnCell, train: Any) -> Any:
-    settings = {"seed": cell.fold, "n_estimators": cell.trees}
-    if cell.learner == "SUP":
-        return policies.fit_supervised(train, cell.slots, **settings)
-    if cell.learner == "LambdaMART":
-        return policies.fit_lambdamart(train, cell.slots, **settings)
+def _draw_random(cell: LearnCell, train: World, test: World) -> Slates:
+    drawn = draw_slates(
+        test, policies.Uniform(test, cell.slots), 1_000 * test.n_queries, cell.fold
+    )
+    return drawn.query, drawn.ranking
+
+
+def _learn_grades(cell: LearnCell, train: World, test: World, fit: Callable[..., Any]) -> Slates:
+    return _rank(fit(train, cell.slots, seed=cell.fold, n_estimators=cell.trees), test)
+
+
+def _learn_rewards(cell: LearnCell, train: World, test: World) -> Slates:
     logging = policies.Uniform(train, cell.slots)
     log = draw_slates(train, logging, cell.samples * train.n_queries, cell.fold)
     rewards = evaluation.metric_rewards(cell.metric, log.query, log.ranking, train)
-    return policies.fit_pi_opt(log, rewards, logging, train, **settings)
+    learned = policies.fit_pi_opt(
+        log, rewards, logging, train, seed=cell.fold, n_estimators=cell.trees
+    )
+    return _rank(learned, test)
+
+
+def _rank(learned: Any, test: World) -> Slates:
+    return np.arange(test.n_queries, dtype=np.int32), learned.policy(test).rankings
+
+
+# The slates that a learner shows for queries of the test fold, the longest to learn first.
+_MAKE_SLATES: dict[str, Callable[[LearnCell, World, World], Slates]] = {
+    "PI-OPT": _learn_rewards,
+    "LambdaMART": partial(_learn_grades, fit=policies.fit_lambdamart),
+    "SUP": partial(_learn_grades, fit=policies.fit_supervised),
+    RANDOM: _draw_random,
+}
+_FROM_REWARDS = ("PI-OPT",)  # learns from the rewards of a metric, the others from none
 
 
 @register("learning")
@@ -88,6 +109,9 @@ class Learning(Study):
       clickgym ope learning --slates 500 --trees 50
     """
 
+    command: ClassVar[str] = "ope"
+    needs_grades: ClassVar[str] = "nDCG and ERR need"
+
     world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=0), whole_file=True)
     slots: int = setting(3, "documents per slate", least=1, metavar="N")
     samples: int = setting(
@@ -101,19 +125,22 @@ class Learning(Study):
         quick = cls(WorldSetting(n_queries=100, n_docs=0), samples=500, trees=50)
         return {"quick": quick, "paper": cls()}
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(WorldSetting(n_queries=10, n_docs=0), 2, 20, 2)
+
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
-        for name in ("samples", "trees", "slots"):
-            checks.positive_integer(getattr(self, name), name)
-        world_of(self.world).require_grades("world: nDCG and ERR need")
+        super().check()
         deal_queries(world_of(self.world), FOLDS, 0)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give a cell per learner and fold, PI-OPT's per metric."""
         cells = [
             LearnCell(learner, metric, fold, self.slots, self.samples, self.trees, self.world)
-            for learner in ("PI-OPT", "LambdaMART", "SUP", "random")  # the longest first
-            for metric in (METRICS if learner == "PI-OPT" else ("",))
+            for learner in _MAKE_SLATES
+            for metric in (METRICS if learner in _FROM_REWARDS else ("",))
             for fold in range(FOLDS)
         ]
         yield Stage("learning to rank", learn_cell, cells, VERSION, dict.fromkeys(METRICS, float))
@@ -145,7 +172,7 @@ def learning_table(rows: list[Row], name: str) -> ResultTable:
     """
     slots = rows[0]["slots"]
     labels = {"ndcg": f"nDCG@{slots}", "err": f"ERR@{slots}"}
-    metrics = [Metric(label, False, 3, exclude=("random",)) for label in labels.values()]
+    metrics = [Metric(label, False, 3, exclude=(RANDOM,)) for label in labels.values()]
     table = ResultTable(metrics, f"{name}: learning to rank, {FOLDS} folds (the seeds below)")
     for learner in LEARNERS:
         found = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,14 +97,17 @@ def all_slates(candidates: int, slots: int) -> NDArray[np.int64]:
 @register("bias")
 @dataclass(frozen=True)
 class Bias(Study):
-    """Find what PI comes to with endless logs, by enumeration of all slates.
+    """Find the bias of PI: its expected estimate, by enumeration of all slates, and the truth.
 
-    A row per logging policy, target, metric and query has ``expected``, what PI comes to with
-    endless logs of that query, and ``truth``.
+    A row per logging policy, target, metric and query has ``expected``, the limit of PI's estimate
+    as the log of that query grows, and ``truth``.
 
     Example:
       clickgym ope bias --space 6,3
     """
+
+    command: ClassVar[str] = "ope"
+    needs_grades: ClassVar[str] = "nDCG and ERR need"
 
     space: tuple[int, int] = setting(
         (10, 5), "slate space: slates of l of a query's m best documents", read=read_space,
@@ -117,8 +120,14 @@ class Bias(Study):
         """Return "quick" and "paper"."""
         return {"quick": cls(world=WorldSetting(n_queries=50, n_docs=0)), "paper": cls()}
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls((4, 2), WorldSetting(n_queries=10, n_docs=0))
+
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
+        super().check()
         check_space(self.space, "space")
         slates = math.perm(*self.space)
         if slates > _MOST:
@@ -126,7 +135,6 @@ class Bias(Study):
                 f"space: {self.space[1]} of {self.space[0]} documents make {slates:,} slates per "
                 f"query, more than the {_MOST:,} that are enumerated"
             )
-        world_of(self.world).require_grades("world: nDCG and ERR need")
         policies.feature_group(world_of(self.world), "title")
         slate_world(SlateSpace(*self.space, world=self.world))
 

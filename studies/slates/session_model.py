@@ -23,7 +23,7 @@ class Sessions:
     ----------
     examined, clicks : (n, K) bool
     satisfied : (n, K) bool
-        The click that satisfied; at most one a page, the last one.
+        The click that satisfied; at most one per page, the last one.
     visit : (n, K)
         Seconds on the clicked page, 0 without a click.
     """

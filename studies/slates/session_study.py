@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import clickmodels, data, evaluation, policies
-from ...common import checks
 from ...data import World
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.reporting.formats import PlainTable
@@ -104,9 +103,7 @@ def _world(queries: int, candidates: int, slots: int) -> World:
 
 @lru_cache(maxsize=2)
 def _user(world: World) -> clickmodels.DBN:
-    user = clickmodels.true_user("DBN", world)
-    assert isinstance(user, clickmodels.DBN)
-    return user
+    return cast(clickmodels.DBN, clickmodels.true_user("DBN", world))
 
 
 @lru_cache(maxsize=2)
@@ -151,9 +148,11 @@ class SessionStudy(Study):
       clickgym ope sessions --repetitions 10 --size 300 1000
     """
 
+    command: ClassVar[str] = "ope"
+
     repetitions: int = setting(50, "number of logs", least=1, metavar="N")
     sizes: tuple[int, ...] = setting(
-        SessionCell.sizes, "sample sizes, ascending", flag="size", least=1, metavar="N",
+        SessionCell.sizes, "sample sizes, ascending", flag="size", least=4, metavar="N",
         was=("sizes",),
     )
     direct: int = setting(
@@ -169,11 +168,15 @@ class SessionStudy(Study):
         """Return "quick" and "paper"."""
         return {"quick": cls(5, (300, 1_000, 3_000), 1_000, 5_000), "paper": cls()}
 
+    @classmethod
+    def small(cls) -> Self:
+        """Return a run that takes a moment."""
+        return cls(2, (20, 40), 20, 20)
+
     def check(self) -> None:
         """Raise where the study could not run."""
-        checks.positive_integer(self.repetitions, "repetitions")
-        checks.positive_integer(self.truth, "truth")
-        check_sizes(self.sizes, self.direct)
+        super().check()
+        check_sizes(self.sizes)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give a cell per log."""

@@ -292,7 +292,7 @@ def scores_of_ppo(world, slots):
 
 
 def expected_clicks(world, user, scores, slots=SLOTS):
-    """Expected clicks a page, exactly, of ranking by ``scores`` (Q, N)."""
+    """Expected clicks per page, exactly, of ranking by ``scores`` (Q, N)."""
     ranking = np.argsort(-scores, axis=1, kind="stable")[:, :slots]
     return world.query_probs @ user.expected_clicks(np.arange(world.n_queries), ranking)
 

@@ -18,6 +18,7 @@ from model_contract import (
 
 from clickgym import clickmodels
 from clickgym.clickmodels import ClickModel, NotCapable, NotExact, registry
+from clickgym.clickmodels.reading.cascade import CascadeModel
 
 TABLE = np.full((2, 3), 0.5)
 SPOILT = np.array([[0.5, 0.5, 0.5], [0.5, np.nan, 0.5]])
@@ -165,10 +166,59 @@ def test_an_own_model_is_saved_and_loaded_once_registered(own_registry, tmp_path
 
 
 def test_an_own_model_that_is_not_registered_cannot_be_saved(monkeypatch, tmp_path):
-    monkeypatch.setattr(Tiring, "name", "")
-    with pytest.raises(ValueError, match="unknown click model"):
+    monkeypatch.setattr(Tiring, "name", "Tiring")
+    with pytest.raises(ValueError, match=r"Tiring is not registered.*register it first"):
         OWN.save(tmp_path / "model.safetensors")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_own_model_that_is_not_registered_has_the_name_of_its_class():
+    class Unnamed(CascadeModel):
+        pass
+
+    assert Unnamed.name == "Unnamed"
+
+
+def test_a_half_written_model_can_be_printed():
+    class Half(ClickModel):
+        pass
+
+    assert repr(Half()).startswith("Half(its shape is not known")
+
+
+class Wrong(Popular):
+    """Gives what it is told to as conditionals."""
+
+    capabilities = ClickModel.capabilities
+
+    def __init__(self, probs):
+        self.probs = np.array(probs)
+
+    def conditional_click_probs(self, query, ranking, clicks):
+        return np.broadcast_to(self.probs, (len(query), *self.probs.shape))
+
+
+DERIVED = {
+    "log_likelihood": lambda model: model.log_likelihood([0], [[0, 1, 2]], [[0, 1, 0]]),
+    "sample": lambda model: model.sample([0], [[0, 1, 2]], np.random.default_rng(0)),
+    "click_probs": lambda model: model.click_probs([0], [[0, 1, 2]]),
+}
+
+
+@loop_over("method", DERIVED)
+@loop_over(
+    ("probs", "message"),
+    [
+        ([0.5, 1.2, 0.5], r"of Wrong gave 1\.2, which is no probability"),
+        ([-0.1, 0.2, 0.5], r"of Wrong gave -0\.1, which is no probability"),
+        ([0.1, np.nan, 0.5], "of Wrong gave nan, which is no probability"),
+        ([0.1, 0.5], r"of Wrong gave an array of shape \(\d, 2\), but the pages have \(\d, 3\)"),
+        (0.1, r"of Wrong gave an array of shape \(\d,\), but the pages have \(\d, 3\)"),
+    ],
+)
+def test_wrong_conditionals_of_an_own_model_are_told_in_words(method, probs, message):
+    with pytest.raises(ValueError, match=message):
+        DERIVED[method](Wrong(probs))
 
 
 def test_a_subclass_that_is_not_registered_is_not_saved_as_its_parent(tmp_path):

@@ -11,8 +11,8 @@ from conftest import SLOTS, random_models, small_world
 from looping import loop_over
 
 from clickgym import clickmodels, data
+from clickgym.clickmodels.cells import all_clicks
 from clickgym.clickmodels.tablefit import counting
-from clickgym.clickmodels.tablefit.cells import all_clicks
 from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog, World
 

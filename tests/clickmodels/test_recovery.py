@@ -11,7 +11,7 @@ import pytest
 from conftest import SLOTS, small_world
 
 from clickgym import clickmodels, data, envs, evaluation, policies
-from clickgym.clickmodels.tablefit import cells
+from clickgym.clickmodels import cells
 
 CHAIN_USERS = ["DBN", "SDBN", "DCM", "CCM", "CM"]
 IMPRESSIONS, TEST_PAGES = 1_000_000, 50_000

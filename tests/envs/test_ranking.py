@@ -764,3 +764,17 @@ def test_spawned_workers_step():
     finally:
         workers.close()
     assert terminated.tolist() == [True, True]
+
+
+def test_help_lists_the_arguments_of_both_environments():
+    classes = (envs.RankingEnv, envs.RankingVectorEnv)
+    single, batch = (list(inspect.signature(cls).parameters) for cls in classes)
+    assert batch == ["num_envs", *single]
+    assert single[:3] == ["user", "world", "click_model"]
+    assert set(single) >= {"slots", "action", "observation", "reward", "invalid", "render_mode"}
+
+
+def test_more_slots_than_candidates_is_a_warning():
+    world = data.synthetic_world(n_queries=3, n_docs=10)
+    with pytest.warns(UserWarning, match="no query has more than 10 candidates"):
+        envs.RankingEnv("DBN", world=world, slots=12)

@@ -296,3 +296,18 @@ def test_an_estimate_is_a_number():
     assert str(number) == "2.0"
     assert Estimate(1.0, 0.1, 0.5, 1.5).low == 0.5
     assert Estimate(1.0, 0.1).method != "exact"
+
+
+def test_what_cannot_be_deployed_is_named():
+    world, logging = world_and_logging()
+    user = clickmodels.true_user("DBN", world)
+    good = {"policy": logging, "model": user, "user": user, "world": world}
+    for name in ("policy", "model", "user", "best"):
+        with pytest.raises(ValueError, match=rf"^{name} must be a \w+, not str"):
+            evaluation.deploy(**{**good, name: "x"})
+    with pytest.raises(ValueError, match=r"^logging must be a Policy, not str"):
+        evaluation.curse(**good, logging="x")
+    for policy in (logging, policies.named_ranker("oracle", world, SLOTS)):
+        for samples in (0, 1, -3):
+            with pytest.raises(ValueError, match=r"^samples must be at least 2"):
+                evaluation.deploy(**{**good, "policy": policy}, samples=samples)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,7 +76,7 @@ def test_a_saved_policy_is_deployed(trained, capsys):
     policy = ["--policy", str(folder / "policy.safetensors")]
     world = ["--queries", "10", "--docs", "12"]
     assert main(["deploy", *policy, *world, "--user", "DBN"]) == 0
-    assert "clicks a page on DBN" in capsys.readouterr().out
+    assert "clicks per page on DBN" in capsys.readouterr().out
     model = folder / "click_model.safetensors"
     picture = folder / "report.png"
     options = ["--model", str(model), "--plot", str(picture)]
@@ -85,8 +87,55 @@ def test_a_saved_policy_is_deployed(trained, capsys):
 
 def test_a_policy_of_another_world_is_refused_with_its_options(trained, capsys):
     _, folder = trained
-    assert main(["deploy", "--policy", str(folder / "policy.safetensors")]) == 1
-    assert "it was trained with --queries 10 --docs 12" in capsys.readouterr().err
+    policy = ["--policy", str(folder / "policy.safetensors")]
+    assert main(["deploy", *policy, "--queries", "11"]) == 1
+    error = capsys.readouterr().err
+    assert "it was made with --queries 10 --docs 12" in error
+    assert "other options than when the policy was made: --queries was 10" in error
+
+
+def test_a_model_of_another_world_is_refused_with_its_options(trained, tmp_path, capsys):
+    _, folder = trained
+    model = str(folder / "click_model.safetensors")
+    assert main(["train", "--model", model, "--pages", "100", "--out", str(tmp_path / "new")]) == 1
+    error = capsys.readouterr().err
+    assert "another world" in error
+    assert "it was made with --queries 10 --docs 12" in error
+
+
+def test_a_policy_is_deployed_as_it_was_trained(tmp_path, capsys):
+    folder = tmp_path / "a folder"
+    options = ["--user", "DBN", "--logging", "BM25", "--world-seed", "3", "--pages", "100"]
+    assert main(["train", *SMALL, *options, "--out", str(folder)]) == 0
+    printed = capsys.readouterr().out.splitlines()[-1]
+    assert "--user DBN --logging BM25" in printed
+    assert main(shlex.split(printed)[2:]) == 0
+    report = capsys.readouterr().out
+    policy = ["--policy", str(folder / "policy.safetensors")]
+    model = ["--model", str(folder / "click_model.safetensors")]
+    assert main(["deploy", *policy, *model]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == (report, "")
+    assert main(["deploy", *policy, *model, "--logging", "random"]) == 0
+    told = capsys.readouterr()
+    assert told.out != report
+    assert told.err == "other options than when the policy was made: --logging was BM25\n"
+
+
+def test_settings_of_something_else_beside_a_policy_are_none_of_its_options(trained, tmp_path):
+    _, folder = trained
+    shutil.copy(folder / "policy.safetensors", tmp_path)
+    options = ["--policy", str(tmp_path / "policy.safetensors"), "--queries", "10", "--docs", "12"]
+    for text in ("", "[1]", '{"user": "you"}'):
+        (tmp_path / "settings.json").write_text(text)
+        assert main(["deploy", *options]) == 0
+
+
+def test_files_that_are_not_there_are_named_with_their_option(tmp_path, capsys):
+    for option in ("--policy", "--model"):
+        model = [] if option == "--policy" else ["--policy", __file__]
+        assert main(["deploy", *model, option, "/nope"]) == 1
+        assert f"{option} /nope: no such file" in capsys.readouterr().err
 
 
 def test_training_ends_with_the_command_that_deploys(trained, capsys):
@@ -153,6 +202,56 @@ def test_an_agent_of_ones_own_is_trained_and_compared(tmp_path):
     assert "Lazy in PBM" in ran.stdout
 
 
+OWN_MODEL = """
+import numpy as np
+from clickgym import clickmodels
+
+@clickmodels.register("Even")
+class Even(clickmodels.ClickModel):
+    def __init__(self, rate):
+        self.rate = np.asarray(rate)
+
+    def relevance(self):
+        return self.rate
+
+    def conditional_click_probs(self, query, ranking, clicks):
+        return np.where(ranking >= 0, self.rate[query[:, None], ranking], 0.0)
+
+    @classmethod
+    def fit(cls, log, world, seed=0):
+        return cls(np.full(world.relevance.shape, log.clicks.mean()))
+
+    def state(self):
+        return {"rate": self.rate}
+"""
+
+
+def test_a_click_model_of_ones_own_goes_through_every_command(tmp_path):
+    (tmp_path / "even_model.py").write_text(OWN_MODEL)
+
+    def run(*words):
+        command = [str(Path(sys.executable).with_name("clickgym")), *words]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    own = ["--module", "even_model", "--model", "Even"]
+    printed = run("train", *SMALL, *own, "--pages", "100").splitlines()[-1]
+    assert "--module even_model" in printed
+    assert "Even promised" in run(*shlex.split(printed)[2:])
+    assert "Even Max-Reward" in run("curse", *SMALL, *own, "--seeds", "2")
+    size = ["--queries", "10", "--docs", "12"]
+    run("collect", *size, "--impressions", "2000")
+    assert "Even" in run("fit", "--log", "log.parquet", *size, *own, "PBM", "--jobs", "2")
+    few = ["--user", "DBN", "--logging", "random", "--seeds", "1", "--test-pages", "100"]
+    run("protocol", *SMALL, *own, *few, "--no-shift")
+    rows = studies.load_rows(tmp_path / "protocol-quick" / "rows.parquet")
+    assert {row["model"] for row in rows} == {"Even"}
+    module = tmp_path / "even_model.py"
+    module.write_text(OWN_MODEL.replace("log.clicks.mean()", "0.5"))
+    assert "none taken from an earlier run" in run("curse", *SMALL, *own, "--seeds", "2")
+
+
 def test_a_folder_with_another_run_is_refused(trained, capsys):
     name, folder = trained
     options = ["--agent", name, "--seed", "7"]
@@ -167,14 +266,15 @@ def test_a_folder_with_another_run_is_refused(trained, capsys):
         (["--user", "XYZ"], "--user must be one of"),
         (["--model", "XYZ"], "--model 'XYZ' is neither a file nor one of"),
         (["--setting", "batch"], "name=value"),
-        (["--setting", "nonsense=1"], "PolicyGradient has no setting nonsense"),
+        (["--setting", "nonsense=1"], "--setting nonsense=1: PolicyGradient has no"),
         (["--agent", "PPO", "--setting", "learning_rate=fast"], "learning_rate must hold numbers"),
         (["--agent", "PPO", "--setting", "hidden=0"], "hidden must be"),
         (["--agent", "DQN", "--setting", "half_life=0"], "half_life must be above 0"),
         (["--pages", "-5"], "--pages must be at least 1"),
         (["--every", "-3"], "--every must be at least 1"),
         (["--seed", "-1"], "--seed must be at least 0"),
-        (["--model", "TopPop"], "TopPop is not generative"),
+        (["--model", "TopPop"], "--model must be one of "),
+        (["--model", "TopPop"], "TopPop is not generative, so it promises nothing"),
     ],
 )
 def test_bad_options_end_with_a_message_before_anything_is_written(
@@ -223,7 +323,7 @@ def test_a_zip_needs_trust(tmp_path, capsys):
     assert main([*options, "--trust", "--algorithm", "SAC"]) == 1
     assert "does not load as SAC" in capsys.readouterr().err
     assert main([*options, "--trust"]) == 0
-    assert "clicks a page on CoCM-mismatch (exact)" in capsys.readouterr().out
+    assert "clicks per page on CoCM-mismatch (exact)" in capsys.readouterr().out
 
 
 COMPARE = [

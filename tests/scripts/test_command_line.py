@@ -30,7 +30,7 @@ def ran(*command, cwd=None):
 def commands():
     """Return every command, those of ``clickgym ope`` by both words."""
     names = [(name,) for name in command_names() if name != "ope"]
-    return [*names, *(("ope", study) for study in ope.NAMES)]
+    return [*names, *(("ope", study) for study in ope.find_studies())]
 
 
 def help_of(words, capsys):

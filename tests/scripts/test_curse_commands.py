@@ -101,7 +101,7 @@ def test_curse_has_a_row_for_every_user_logging_policy_model_and_seed(cursed):
 
 def test_curse_draws_a_panel_for_every_user_and_logging_policy(cursed):
     assert (cursed / "curse.png").read_bytes()[:8] == PNG
-    assert (cursed / "tables.md").read_text().count("clicks a page") == 4
+    assert (cursed / "tables.md").read_text().count("clicks per page") == 4
 
 
 def test_curse_goes_on_from_what_is_finished(cursed, capsys):
@@ -137,7 +137,8 @@ def test_curse_refuses_unknown_names_before_it_writes(flag, tmp_path, capsys):
     [
         (["--world", "missing.txt"], "missing.txt: no such file"),
         (["--slots", "0"], "--slots must be at least 1"),
-        (["--model", "TopPop"], "TopPop is not generative"),
+        (["--model", "TopPop"], "--model must be one of "),
+        (["--model", "TopPop"], "TopPop is not generative, so it promises nothing"),
         (["--impressions", "0"], "--impressions must be at least 1"),
     ],
 )

@@ -14,6 +14,8 @@ from small_studies import SMALL
 
 from clickgym import studies
 from clickgym.studies.engine.grid import cell_key
+from clickgym.studies.runner import _read_settings
+from clickgym.studies.study import describe_settings
 
 NOISE = np.random.default_rng(0).bytes(400)
 
@@ -217,6 +219,47 @@ def test_altered_settings_and_results_are_named_and_written_again(tmp_path, caps
             assert studies.load_rows(copy / "rows.parquet") == studies.load_rows(
                 whole / "rows.parquet"
             )
+
+
+BAD_SETTINGS = {
+    "it lacks 'power'": lambda record: record.pop("power"),
+    "it.power is not a whole number": lambda record: record.update(power=float("nan")),
+    "it.numbers is not a list": lambda record: record.update(numbers=3),
+    "it.numbers[0] is not a whole number": lambda record: record.update(numbers=["1"]),
+    "it has 'more', which does not belong there": lambda record: record.update(more=1),
+    "it.preset is not text": lambda record: record.update(preset=None),
+    "not the settings of a study": lambda record: record.update(study=[1]),
+}
+
+
+def test_settings_with_fields_that_are_not_the_studys_are_set_aside(tmp_path, capsys):
+    assert studies.run_study(Powers(), tmp_path) == 0
+    path = tmp_path / "settings.json"
+    whole = path.read_text()
+    altered = []
+    for reason, alter in BAD_SETTINGS.items():
+        record = json.loads(whole)
+        alter(record)
+        altered.append((reason, record))
+    altered.append(("it lacks 'world'", {"jobs": 1}))
+    for reason, record in altered:
+        path.write_text(json.dumps(record))
+        capsys.readouterr()
+        assert studies.run_study(Powers(), tmp_path) == 0
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1, told
+        assert f"{path} was set aside as {path.name}" in told
+        assert f"({reason})" in told
+        assert path.read_text() == whole
+
+
+def test_settings_of_every_study_are_what_their_class_declares(tmp_path, capsys):
+    for name, study in SMALL.items():
+        path = tmp_path / name / "settings.json"
+        path.parent.mkdir()
+        record = {"study": name, "preset": "", **describe_settings(study)}
+        path.write_text(json.dumps(record))
+        assert _read_settings(path) == json.loads(json.dumps(record)), capsys.readouterr().err
 
 
 def test_what_stands_in_the_way_of_files_is_set_aside(tmp_path, capsys):

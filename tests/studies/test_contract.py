@@ -14,12 +14,12 @@ import time
 from pathlib import Path
 
 import pytest
-from own_study import Powers
+from own_study import PowerCell, Powers, power_cell
 from small_studies import SMALL
 
 from clickgym import studies
 from clickgym.scripts._studies import study_command
-from clickgym.studies.engine.grid import Grid, cell_key
+from clickgym.studies.engine.grid import Grid, cell_key, run_grid
 
 TESTS = Path(__file__).parents[1]
 EVERY = pytest.mark.parametrize("name", SMALL)
@@ -62,7 +62,7 @@ def run(tmp_path_factory):
 
 
 def test_every_study_is_here():
-    assert set(SMALL) == set(studies.study_names())
+    assert {"powers", "protocol", "curse", "compare"} < set(SMALL) == set(studies.study_names())
     for name, study in SMALL.items():
         assert type(study) is studies.study_class(name)
         assert study.name == name
@@ -82,6 +82,12 @@ def test_settings_that_cannot_run_are_named(name):
             with pytest.raises(ValueError, match=r"'XYZ'"):
                 dataclasses.replace(study, **{field.name: ("XYZ",)}).check()
     assert tried or name == "bias"
+
+
+@EVERY
+def test_settings_are_told_as_a_person_would(name):
+    for label, text in SMALL[name].describe().items():
+        assert not {*"{}[]()_'"} & {*label, *text}, (label, text)
 
 
 @EVERY
@@ -120,7 +126,7 @@ def test_a_study_writes_its_report(name, run, capsys):
     folder, outcome = run(name)
     assert studies.run_study(SMALL[name], folder, preset="small") == 0
     captured = capsys.readouterr()
-    line = f"0 cells computed, {outcome.computed} kept; {len(outcome.rows)} rows"
+    line = f"0 settings computed, {outcome.computed} taken from an earlier run; tables"
     assert line in captured.out.splitlines()[-1]
     assert captured.err == ""
     settings = json.loads((folder / "settings.json").read_text())
@@ -147,15 +153,32 @@ def test_failures_are_told_counted_and_tried_again_when_asked(tmp_path, monkeypa
     study = Powers((12, 13))
     for _ in range(2):
         assert studies.run_study(study, "out") == 1
-        error = "1 of 2 cells failed, the first with RuntimeError: thirteen is not raised"
+        error = "1 of 2 settings failed, the first with RuntimeError: thirteen is not raised"
         assert error in capsys.readouterr().err
         assert studies.load_rows("out/rows.parquet") == [{"number": 12, "value": 144.0}]
-    with pytest.raises(ValueError, match="1 of 1 cells failed"):
+    with pytest.raises(ValueError, match="1 of 1 setting failed"):
         studies.run_study(Powers((13,)), "alone")
     Path("13").unlink()
     assert studies.compute_study(study, "out").computed == 0
     outcome = studies.compute_study(study, "out", retry_failed=True)
     assert (outcome.computed, outcome.kept, outcome.failed) == (1, 1, 0)
+
+
+def test_only_failures_of_these_cells_are_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("13").touch()
+    run_grid(power_cell, [PowerCell(13, 2)], "out/cells", "0")  # of another version
+    run_grid(power_cell, [PowerCell(13, 3)], "out/cells", "1")  # with another setting
+    assert len(list(Path("out/cells").glob("*.error.json"))) == 2
+    study = Powers((12, 13))
+    outcome = studies.compute_study(study, "out")
+    assert (outcome.computed, outcome.failed) == (2, 1)
+    assert capsys.readouterr().err.startswith("1 of 2 cells failed")
+    Path("13").unlink()
+    outcome = studies.compute_study(study, "out", retry_failed=True)
+    assert (outcome.computed, outcome.failed) == (1, 0)
+    assert not capsys.readouterr().err
+    assert len(list(Path("out/cells").glob("*.error.json"))) == 2
 
 
 def test_a_result_that_is_not_what_its_cell_declares_is_a_failure(tmp_path, monkeypatch):

@@ -252,7 +252,7 @@ def test_a_failing_cell_is_recorded_and_tried_again_when_asked(candidate):
     more = ["--candidate", "their_model:Constant", "--model", "dCTR", "--jobs", "1"]
     ran = subprocess.run(command("out", *more), capture_output=True, text=True, timeout=240)
     assert ran.returncode == 1
-    assert "8 of 16 cells failed, the first with RuntimeError: not today" in ran.stderr
+    assert "8 of 16 settings failed, the first with RuntimeError: not today" in ran.stderr
     assert {row["model"] for row in saved(candidate / "out")} == {"dCTR"}
     (candidate / "fail").unlink()
     before = records(candidate / "out")

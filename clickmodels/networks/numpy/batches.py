@@ -9,8 +9,8 @@ import numpy as np
 
 from ....common.typing import Booleans, Integers
 from ....data import ClickLog
-from ...tablefit.cells import Cells, cell_numbers
-from ...tablefit.counting import row_weights
+from ...cells import Cells, cell_numbers
+from ...pages import row_weights
 from ..embeddings import PairEncoder
 from .parameters import Floats
 

@@ -9,7 +9,8 @@ from conftest import SLOTS, small_world
 from looping import loop_over
 from model_contract import simulate
 
-from clickgym.clickmodels.tablefit import cells, pair_counts
+from clickgym.clickmodels import cells
+from clickgym.clickmodels.tablefit import pair_counts
 
 CELLS = {
     "rank": (cells.rank_cells, lambda slot, above: slot),

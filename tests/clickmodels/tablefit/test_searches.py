@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from clickgym import clickmodels, envs, evaluation, policies
+from clickgym.clickmodels import cells
 from clickgym.clickmodels.networks.network import seeded
-from clickgym.clickmodels.networks.prefix_networks import GRUExamination
 from clickgym.clickmodels.registry import registered_class
-from clickgym.clickmodels.tablefit import cells, pair_counts, quasi_newton
+from clickgym.clickmodels.tablefit import pair_counts, quasi_newton
 from clickgym.clickmodels.tablefit.cascade_fit import (
     CascadeFit,
     ChainFold,
@@ -28,6 +28,7 @@ from clickgym.clickmodels.tablefit.examined_fit import (
     ClickRegression,
     ExaminedObjective,
 )
+from clickgym.clickmodels.tablefit.gru_examination import GRUExamination
 from clickgym.clickmodels.tablefit.prior import BetaPrior, logistic
 from clickgym.clickmodels.tablefit.quasi_newton import search
 from clickgym.data import ClickLog

@@ -64,7 +64,7 @@ def test_documents_that_logging_does_not_know_are_no_overlap():
     wider = Ranker.from_rankings([[4, 0, N]] * Q, N + 1)
     with pytest.warns(NoOverlap, match="for 1 of 1 queries .*probability 1"):
         weights = evaluation.PseudoinverseWeights(UNIFORM, wider, [0])
-    assert not weights.covered.any()
+    assert not weights.covers.any()
 
 
 @loop_over("name", ["ips", "pi", "dr-ips", "dr-pi"])

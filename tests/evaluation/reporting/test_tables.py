@@ -124,7 +124,7 @@ def test_a_terminal_shows_the_same_cells():
     for model, cells in example().cells().items():
         line = next(line for line in text.splitlines() if f" {model} " in line)
         for cell in cells:
-            assert cell.marked in line
+            assert cell.marked_text in line
 
 
 def test_names_are_no_rich_markup():

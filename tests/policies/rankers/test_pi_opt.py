@@ -92,7 +92,7 @@ def test_with_every_slate_the_imputed_rewards_explain_a_linear_reward(world):
     for alpha in (0.0, 1.0):
         policy = policies.p_alpha(world.gain[:, :5], alpha, 3)
         weight = np.exp(policy.log_prob(query, every))
-        imputed = policies.slate_pseudoinverse(policy, 1).imputed(every, rewards, weight)
+        imputed = policies.slate_pseudoinverse(policy, 1).impute(every, rewards, weight)
         found = imputed[np.arange(3), every].sum(axis=1)
         np.testing.assert_allclose(found, rewards, atol=1e-9, err_msg=f"alpha {alpha}")
 

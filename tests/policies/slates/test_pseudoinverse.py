@@ -26,7 +26,7 @@ def test_pseudoinverse_is_that_of_the_dense_matrix():
         operator = policies.slate_pseudoinverse(policy, query)
         error, label = 1e-9 * np.abs(expected).max(), f"{name}, query {query}"
         np.testing.assert_allclose(dense(operator.times), expected, 0, error, err_msg=label)
-        onto = dense(operator.projected)
+        onto = dense(operator.project)
         np.testing.assert_allclose(onto, gamma @ expected, atol=1e-9, err_msg=label)
 
 
@@ -71,11 +71,11 @@ def test_imputed_rewards_are_the_mean_over_pages():
         pages, _ = pages_of(policy, 2)
         rewards = np.random.default_rng(0).random(len(pages))
         rows = operator.times(indicators(pages) * rewards[:, None, None])
-        got = operator.imputed(pages, rewards)
+        got = operator.impute(pages, rewards)
         np.testing.assert_allclose(got, rows.mean(axis=0), atol=1e-9, err_msg=name)
         weight = np.arange(1.0, len(pages) + 1.0)
         expected = np.average(rows, axis=0, weights=weight)
-        got = operator.imputed(pages, rewards, weight)
+        got = operator.impute(pages, rewards, weight)
         np.testing.assert_allclose(got, expected, atol=1e-9, err_msg=name)
 
 
@@ -84,7 +84,7 @@ def test_imputed_rewards_of_all_pages_are_their_slots_rewards():
     policy = POLICIES["Uniform"]
     pages, _ = pages_of(policy, 0)
     rewards = (np.random.default_rng(1).random((K, N)) * indicators(pages)).sum(axis=(1, 2))
-    imputed = policies.slate_pseudoinverse(policy, 0).imputed(pages, rewards)
+    imputed = policies.slate_pseudoinverse(policy, 0).impute(pages, rewards)
     np.testing.assert_allclose((imputed * indicators(pages)).sum(axis=(1, 2)), rewards, atol=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_imputing_checks():
         (np.zeros((0, 3), dtype=int), [], "no pages"),
     ):
         with pytest.raises(ValueError, match=message):
-            operator.imputed(pages, rewards)
+            operator.impute(pages, rewards)
 
 
 def test_vectors_of_another_shape_are_an_error():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.typing import Booleans, Floats, Integers
+from ..common.typing import Booleans, Floats, Integers
 
 PREFIX_SLOTS = 14  # a table of click prefixes has 2**14 - 1 entries at most
 
