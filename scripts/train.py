@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     require_writable(out)
     found = Setup.of(settings)
     settings = dataclasses.replace(settings, user=found.user, slots=found.slots)
-    _check_settings(out, settings, pages)
+    _check_settings(out, settings, pages, found.contents)
     world, true = found.world, found.true
     _check(settings, options, agents.Task.of(environment(world, found.stand_in, found.slots)))
     inside = _find_model(settings, found, out)
@@ -101,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     if found.log is not None:
         world.save(out / WORLD)
-    write_text(out / "settings.json", json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    record = {**dataclasses.asdict(settings), "log_contents": found.contents}
+    write_text(out / "settings.json", json.dumps(record, indent=2) + "\n")
     if run.checkpoint is None:
         print(f"{settings.agent} has no checkpoints: if it is killed, it starts again")
     if run.agent.pages >= pages:
@@ -161,6 +162,13 @@ class Setup:
         return cls(world, where, settings.slots or slots, user, log)
 
     @property
+    def contents(self) -> str:
+        """What the log of one's own holds; "" without one."""
+        if self.log is None:
+            return ""
+        return studies.LogSetting.from_logs(self.world, {"log": self.log}).contents
+
+    @property
     def true(self) -> clickmodels.ClickModel | None:
         """The true user."""
         return None if self.user is None else user_of(self.user, self.where, self.slots)
@@ -213,7 +221,7 @@ def _options(given: list[str]) -> dict[str, Any]:
     return options
 
 
-def _check_settings(out: Path, settings: Train, pages: int) -> None:
+def _check_settings(out: Path, settings: Train, pages: int, contents: str) -> None:
     """Raise where the folder holds a run with other options, or with a larger budget."""
     path = out / "settings.json"
     if not path.exists():
@@ -223,6 +231,10 @@ def _check_settings(out: Path, settings: Train, pages: int) -> None:
     changed = changes(before, settings, ("pages", "out", "every"))  # a run may be taken further
     if changed:
         raise ValueError(f"{out} holds another run ({changed}); give another --out")
+    if before.get("log_contents", "") != contents:
+        raise ValueError(
+            f"{out} holds a run on another log: {settings.log} has changed; give another --out"
+        )
     spent = before.get("pages") or agents.agent_class(settings.agent).budget
     if spent > pages:
         raise ValueError(f"{out} holds a run of {spent:,} pages, more than the budget of {pages:,}")

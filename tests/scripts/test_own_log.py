@@ -285,6 +285,17 @@ def test_training_fits_a_model_to_the_log_where_it_is_given(table, tmp_path, cap
     assert "already finished" in capsys.readouterr().out
 
 
+def test_a_run_does_not_go_on_with_a_log_that_has_changed(tmp_path, capsys):
+    path = write_table(tmp_path / "clicks.csv", 60)
+    words = ["train", "--log", path, "--agent", "CascadeUCB1", "--pages", "50"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    changed = [lines[0], *(line[:-1] + str(1 - int(line[-1])) for line in lines[1:])]
+    Path(path).write_text("\n".join(changed), encoding="utf-8")
+    assert main([*words, "--out", str(tmp_path / "run")]) == 1
+    assert "holds a run on another log" in capsys.readouterr().err
+
+
 def test_rankings_are_deployed_in_the_ids_of_the_log(table, fitted, trained, tmp_path, capsys):
     policy = ["--policy", str(trained / "policy.safetensors")]
     out = tmp_path / "rankings.csv"
