@@ -173,7 +173,7 @@ def test_only_failures_of_these_cells_are_told(tmp_path, monkeypatch, capsys):
     study = Powers((12, 13))
     outcome = studies.compute_study(study, "out")
     assert (outcome.computed, outcome.failed) == (2, 1)
-    assert capsys.readouterr().err.startswith("1 of 2 cells failed")
+    assert capsys.readouterr().err.startswith("1 of 2 settings failed")
     Path("13").unlink()
     outcome = studies.compute_study(study, "out", retry_failed=True)
     assert (outcome.computed, outcome.failed) == (1, 0)
