@@ -71,7 +71,7 @@ class FitLog(Study):
             LogFitCell(
                 name, ties[0], kept, self.parameters, validation=validation, ties=ties,
                 source=model_source(name), modules=self.modules,
-            )  # fmt: skip
+            )
             for name in longest_first(self.model)
             for ties in (
                 [(seed,) for seed in every] if fit_is_random(name, self.parameters) else [every]
