@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if user is None and settings.plot:
         raise ValueError(f"--plot draws the report on a true user; {NO_USER}")
+    require_files(settings, ("policy", "model"))
     policy = _policy(settings, world, slots)
     require_same_world(policy, world, Path(settings.policy))
     model = clickmodels.ClickModel.load(settings.model) if settings.model else None
@@ -137,7 +138,6 @@ def _tell_value(
 def _read_options(arguments: Sequence[str] | None) -> Deploy:
     """Return the options, from the run that made the policy where they are not given."""
     settings = parse(Deploy, "deploy", arguments)
-    require_files(settings, ("policy", "model"))
     saved = run_settings(Path(settings.policy), Deploy)
     names = ("user", "logging", "slots", *(field.name for field in fields(WorldOptions)))
     if settings.log or settings.world or saved.get("log"):  # a world that is named or saved

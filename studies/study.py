@@ -256,8 +256,8 @@ def option_name(one: dataclasses.Field[Any]) -> str:
 
 
 def _say(value: Any) -> str:
-    if isinstance(value, WorldSetting):
-        return value.describe()
+    if dataclasses.is_dataclass(value):  # which log or world a study takes
+        return str(value.describe())  # type: ignore[union-attr]
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -290,7 +290,8 @@ def settings_shape(settings: type[Any]) -> dict[str, Any]:
 
 
 def _shape(hint: Any, later: bool) -> Any:
-    shape = settings_shape(hint) if hint is WorldSetting else hint
+    nested = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+    shape = settings_shape(hint) if nested else hint
     return NotRequired[shape] if later else shape
 
 

@@ -11,7 +11,6 @@ import pytest
 from clickgym import agents, clickmodels, data, envs, evaluation, policies, studies
 from clickgym.scripts import collect, deploy, train
 from clickgym.scripts import world as describe
-from clickgym.studies.worlds import check_page
 
 Q, N, SLOTS = 5, 6, 4
 REFUSED = r"^[^.]* grades, and this world has none[^.]*$"  # one sentence
@@ -72,7 +71,6 @@ NEED_GRADES = {
     ),
     "curse": lambda: evaluation.curse(POLICY, MODEL, None, WORLD, POLICY),
     "deploy": lambda: evaluation.deploy(POLICY, MODEL, None, WORLD),
-    "study": lambda: check_page(studies.WorldSetting.from_world(WORLD), 10, 100),
     **{
         f"study {name}": lambda name=name: dataclasses.replace(
             studies.study_class(name)(), world=studies.WorldSetting.from_world(WORLD)

@@ -30,6 +30,10 @@ class LogSetting:
         default=None, compare=False, repr=False, metadata={"key": False}
     )
 
+    def describe(self) -> str:
+        """Return it in words."""
+        return f"checksum of what the log holds: {self.contents}"
+
     @classmethod
     def from_logs(cls, world: World, logs: Mapping[str, ClickLog]) -> LogSetting:
         """Return the setting of a world and of parts of its log."""

@@ -198,7 +198,7 @@ def test_a_model_that_fails_is_named_and_loses_no_other(tmp_path, monkeypatch, c
     monkeypatch.setattr(clickmodels, "fit", fail)
     options = ["--model", "PBM", "UBM", "DBN", "--jobs", "1", "--out", str(tmp_path / "out")]
     assert main(["report", str(path), *options]) == 1
-    assert "3 of 9 cells failed" in capsys.readouterr().err
+    assert "3 of 9 settings failed" in capsys.readouterr().err
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h2>What failed</h2>" in page
     assert "had enough of &lt;pages&gt;" in page
