@@ -225,7 +225,7 @@ def test_validation_is_handed_on(study, monkeypatch):
         lambda name, log, world, **options: given.append(options["validation"])
         or clickmodels.CTR.fit(log, world),
     )  # fmt: skip
-    judging._cell("CTR", 0, train, test, world, test, "table", 1)
+    judging._cell("CTR", 0, train, test, world, test, "table", 1, clickmodels.CTR)
     assert given == [test]
 
 
