@@ -115,6 +115,8 @@ def require_same_world(
 def _world_hint(path: Path) -> str:
     """Return the world options of the run that left a file."""
     saved = run_settings(path, WorldOptions)
+    if saved.get("log"):
+        return f"; it was made from {saved['log']}: give that --log, or --world with its world file"
     if not saved or saved.get("pyclick") or saved.get("sessions"):  # real logs have their own world
         return "; give the world options that it was made with"
     names = [field.name for field in dataclasses.fields(WorldOptions)]

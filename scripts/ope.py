@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clickgym import clickmodels, data, evaluation, policies, studies
+from clickgym.common import checks
 from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._logs import LogOptions, read_own_log, say
 from clickgym.scripts._options import option, parse
@@ -106,6 +107,10 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
             _check_world(f"--{option_name} {getattr(settings, option_name)}", thing, world)
     if report is not None:
         say(report)
+    twice = checks.find_repeats(log.ranking)
+    if twice.any():  # no policy shows such a page, so nothing can be said of its probability
+        say(f"{int(twice.sum()):,} pages that show a document twice are left out.")
+        log = log[~twice]
     clicks = log.clicks.sum(axis=1).astype(np.float64)
     rows = [_row("the log's own policy", evaluation.estimate("on-policy", log, clicks, None, None))]
     logging, note = _find_logging(log, world, settings.seed)
@@ -117,7 +122,7 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
     if settings.out:
         studies.save_rows(rows, settings.out)
     console = Console(width=None if Console().is_terminal else 120)
-    console.print(_table(rows, f"Clicks a page of {Path(settings.policy).name}", note))
+    console.print(_table(rows, f"Clicks per page of {Path(settings.policy).name}", note))
     return 0
 
 

@@ -350,6 +350,27 @@ def test_a_policy_is_estimated_from_a_log_without_propensities(
         assert rows[name]["effective_sample_size"] == pytest.approx(expected.effective_sample_size)
 
 
+def test_pages_that_show_a_document_twice_are_left_out_of_estimates(
+    table, fitted, trained, tmp_path, capsys
+):
+    log = data.read_log(table)[1]
+    ranking = log.ranking.copy()
+    ranking[:3, 1] = ranking[:3, 0]
+    odd = ClickLog(log.query, ranking, log.clicks, fingerprint=log.fingerprint)
+    odd.save(tmp_path / "odd.parquet")
+    log[3:].save(tmp_path / "rest.parquet")
+    world, found = f"{fitted}/world.safetensors", {}
+    for name in ("odd", "rest"):
+        arguments = ["--world", world, "--policy", str(trained / "policy.safetensors")]
+        out = tmp_path / f"{name}-estimates.parquet"
+        path = str(tmp_path / f"{name}.parquet")
+        assert main(["ope", "estimate", path, *arguments, "--out", str(out)]) == 0
+        said = "3 pages that show a document twice are left out" in capsys.readouterr().out
+        assert said == (name == "odd")
+        found[name] = studies.load_rows(out)
+    assert found["odd"] == found["rest"]
+
+
 def test_propensities_of_the_log_are_used(table, trained, tmp_path):
     log = data.read_log(table)[1]
     with Path(table).open(encoding="utf-8") as file:
