@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clickgym import clickmodels, envs, policies
-from clickgym.scripts._inputs import WorldOptions
-from clickgym.scripts._options import option, parse
+from clickgym.scripts._shared.command_inputs import WorldOptions
+from clickgym.scripts._shared.command_options import option, parse
 from clickgym.studies.runner import require_writable
 from clickgym.studies.worlds import world_of
 

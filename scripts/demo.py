@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clickgym.scripts._studies import study_command
+from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies import Curse
 
 TEXT = """Log clicks, fit PBM, UBM, DBN and NCM, optimise inside them, deploy on the true user.

@@ -12,7 +12,7 @@ import numpy as np
 
 from clickgym import agents, clickmodels, data, evaluation, policies, studies
 from clickgym.common.runtime import import_extra
-from clickgym.scripts._inputs import (
+from clickgym.scripts._shared.command_inputs import (
     SLOTS,
     USER,
     WorldOptions,
@@ -22,8 +22,8 @@ from clickgym.scripts._inputs import (
     require_same_world,
     run_settings,
 )
-from clickgym.scripts._logs import LogOptions, read_own_log, say
-from clickgym.scripts._options import changes, option, parse
+from clickgym.scripts._shared.command_options import changes, option, parse
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
 from clickgym.studies.worlds import logging_of, user_of, world_of
 
 NO_USER = "there is no true user to deploy on: nobody knows how the log's own users would click"

@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clickgym import clickmodels, data, studies
-from clickgym.scripts._inputs import real_logs, require_files, saved_log
-from clickgym.scripts._logs import LogOptions, join_own_log, read_own_log, read_own_table, say
-from clickgym.scripts._options import option, parse
+from clickgym.scripts._shared.command_inputs import real_logs, require_files, saved_log
+from clickgym.scripts._shared.command_options import option, parse
+from clickgym.scripts._shared.log_options import (
+    LogOptions,
+    join_own_log,
+    read_own_log,
+    read_own_table,
+    say,
+)
 from clickgym.studies.own_log.kept_logs import LOG
 from clickgym.studies.runner import SETTINGS, require_writable
 from clickgym.studies.study import describe_settings

@@ -15,7 +15,7 @@ import numpy as np
 from clickgym import agents, clickmodels, data, studies
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
-from clickgym.scripts._inputs import (
+from clickgym.scripts._shared.command_inputs import (
     SLOTS,
     USER,
     WorldOptions,
@@ -24,8 +24,8 @@ from clickgym.scripts._inputs import (
     require_same_world,
     saved_settings,
 )
-from clickgym.scripts._logs import LogOptions, read_own_log, say
-from clickgym.scripts._options import changes, flags, option, parse, require_known
+from clickgym.scripts._shared.command_options import changes, flags, option, parse, require_known
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
 from clickgym.studies.engine.artefacts import FitCell, fit_model, fit_parts
 from clickgym.studies.runner import require_writable
 from clickgym.studies.worlds import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickgym import evaluation
-from clickgym.scripts._inputs import WorldOptions
-from clickgym.scripts._options import ALL, option, parse
+from clickgym.scripts._shared.command_inputs import WorldOptions
+from clickgym.scripts._shared.command_options import ALL, option, parse
 from clickgym.studies.worlds import world_of
 
 

@@ -15,8 +15,15 @@ import pytest
 
 import clickgym
 from clickgym.scripts import command_names, main, ope
-from clickgym.scripts._inputs import saved_settings
-from clickgym.scripts._options import SHARED, changes, flags, former_names, option, parse
+from clickgym.scripts._shared.command_inputs import saved_settings
+from clickgym.scripts._shared.command_options import (
+    SHARED,
+    changes,
+    flags,
+    former_names,
+    option,
+    parse,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -18,7 +18,7 @@ from own_study import PowerCell, Powers, power_cell
 from small_studies import CLICKS, SMALL
 
 from clickgym import studies
-from clickgym.scripts._studies import study_command
+from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies.engine.grid import Grid, cell_key, run_grid
 
 TESTS = Path(__file__).parents[1]

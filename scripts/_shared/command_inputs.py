@@ -11,7 +11,7 @@ from typing import Any
 
 from clickgym import clickmodels, data, envs, policies, studies
 from clickgym.envs.registration import NAMESPACE
-from clickgym.scripts._options import ALL, flags, former_names, option
+from clickgym.scripts._shared.command_options import ALL, flags, former_names, option
 
 _ALL_SYNTHETIC = 1_000  # queries of the embedded world, if no number is given
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clickgym import data
-from clickgym.scripts._inputs import WorldOptions, saved_log
-from clickgym.scripts._options import option
+from clickgym.scripts._shared.command_inputs import WorldOptions, saved_log
+from clickgym.scripts._shared.command_options import option
 from clickgym.studies.own_log.tables import read_table
 from clickgym.studies.worlds import world_of
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from clickgym import studies
-from clickgym.scripts._inputs import refuse_sizes
-from clickgym.scripts._options import option, parse
+from clickgym.scripts._shared.command_inputs import refuse_sizes
+from clickgym.scripts._shared.command_options import option, parse
 
 PRESET = "the preset's"
 Option = tuple[str, Any, Any]  # name, type and field
