@@ -22,10 +22,11 @@ class RankingEnv(gym.Env[Any, Any]):
 
     ## Observation
     ``observation="features"`` (default): ``Box(-10, 10, (N, F))``, the candidates' features,
-    standardised over the world and clipped. ``"ids"``: ``Discrete(Q)``, the query. ``"both"``: a
-    ``Dict`` of ``features`` and ``query``. With ``action="slots"`` the page so far is added: a last
-    feature with ``slot / K`` (0 = not placed), or with ids ``MultiDiscrete([Q] + [K + 1] * N)``,
-    the query and each candidate's slot (0 = not placed).
+    standardised over the world and clipped. ``"ids"``: ``Discrete(Q)``, the query (default of
+    ``Learned-v0`` in a world without features). ``"both"``: a ``Dict`` of ``features`` and
+    ``query``. With ``action="slots"`` the page so far is added: a last feature with ``slot / K`` (0 = not placed),
+    or with ids ``MultiDiscrete([Q] + [K + 1] * N)``, the query and each candidate's slot (0 = not
+    placed).
 
     ## Action
     ``"scores"`` (default): ``Box(-1, 1, (N,))``, a score for each candidate; the page shows the K
@@ -53,7 +54,7 @@ class RankingEnv(gym.Env[Any, Any]):
     world : ``World``; default the embedded one with 30 candidates per query.
     click_model : for ``clickgym/Learned-v0``: a ``ClickModel`` or the path of a saved one.
     user_params : changes to a named user's parameters (see ``clickmodels.true_user``).
-    slots : K.
+    slots : K; default 10, or as many ranks as a learned click model knows if those are fewer.
     action, observation, reward : as above.
     invalid : what happens to a repeated document or one that is no candidate: ``"raise"`` (default
         for ``"ranking"``) is an error, ``"repair"`` (default for ``"slots"``) shows the next unused

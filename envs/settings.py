@@ -21,6 +21,7 @@ from .rewards import REWARDS, check_exact
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
 INVALID = ("raise", "repair")
+SLOTS = 10  # unless a learned model knows fewer ranks
 RENDER_MODES = ("ansi", "rgb_array")
 
 _SHARED_USERS: WeakKeyDictionary[World, dict[Any, ClickModel]] = WeakKeyDictionary()
@@ -38,9 +39,9 @@ class EnvironmentSettings:
         world: World | None = None,
         click_model: ClickModel | str | os.PathLike[str] | None = None,
         user_params: dict[str, Any] | None = None,
-        slots: int = 10,
+        slots: int | None = None,
         action: str = "scores",
-        observation: str = "features",
+        observation: str | None = None,
         reward: str = "clicks",
         invalid: str | None = None,
         expectations: bool = False,
@@ -52,6 +53,14 @@ class EnvironmentSettings:
                 f"data.load_letor), not {type(world).__name__}"
             )
         self.world = embedded_world() if world is None else world
+        self.learned = user is None
+        model = self._given_model(user, click_model, user_params)
+        if slots is None:
+            longest = model.max_slots if self.learned and model is not None else None
+            slots = min(SLOTS, longest or SLOTS)
+        if observation is None:
+            lacking = self.learned and self.world.features is None
+            observation = "ids" if lacking else "features"
         self.slots = checks.positive_integer(slots, "slots")
         if self.slots > (most := int(self.world.n_candidates.max())):
             warnings.warn(
@@ -67,8 +76,9 @@ class EnvironmentSettings:
             raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
         self.render_mode = render_mode
         self.expectations = bool(expectations)
-        self.learned = user is None
-        self.model = self._choose_model(user, click_model, user_params)
+        if model is None:
+            model = shared_user(str(user), self.world, self.slots, user_params or {})
+        self.model = model
         self._check_model()
         if self.learned and REWARDS[reward].leaks_grades:
             raise ValueError(
@@ -85,18 +95,19 @@ class EnvironmentSettings:
         self.all_candidates = bool(self.world.candidates[possible].all())
         self.lengths: Integers = np.minimum(self.slots, self.world.n_candidates)
 
-    def _choose_model(
-        self,
+    @staticmethod
+    def _given_model(
         user: str | ClickModel | None,
         click_model: ClickModel | str | os.PathLike[str] | None,
         user_params: dict[str, Any] | None,
-    ) -> ClickModel:
+    ) -> ClickModel | None:
+        """Return the model that is given; None for a user by name, which slots are needed for."""
         if user is not None and click_model is not None:
             raise ValueError("click_model is for clickgym/Learned-v0; this environment has a user")
         if user_params and not isinstance(user, str):
             raise ValueError("user_params are for an environment of a named user")
         if isinstance(user, str):
-            return shared_user(user, self.world, self.slots, user_params or {})
+            return None
         model = click_model if user is None else user
         if model is None:
             raise ValueError("click_model is missing: give a fitted ClickModel or its path")

@@ -15,6 +15,7 @@ from clickgym.common.runtime import import_extra
 from clickgym.scripts._shared.command_inputs import (
     SLOTS,
     USER,
+    WORLD,
     WorldOptions,
     chosen_user,
     environment,
@@ -34,12 +35,13 @@ class Deploy(LogOptions):
     """Print a policy's value on a true user and, with a click model, the curse report.
 
     The world, user and logging policy are those of the run that made the policy, unless options
-    say otherwise: clickgym train saves them as settings.json beside it. A world without grades has
-    no true user: there it is the rankings that get deployed.
+    say otherwise: clickgym train saves them as settings.json beside it, and the world of a log of
+    one's own as world.safetensors. A world without grades has no true user: there it is the
+    rankings that get deployed.
 
     Example:
       clickgym deploy --policy runs/train/policy.safetensors --user DBN
-      clickgym deploy --world fitted/world.safetensors --rankings rankings.csv
+      clickgym deploy --policy runs/own/policy.safetensors --rankings rankings.csv
     """
 
     policy: str = option(
@@ -139,10 +141,14 @@ def _read_options(arguments: Sequence[str] | None) -> Deploy:
     """Return the options, from the run that made the policy where they are not given."""
     settings = parse(Deploy, "deploy", arguments)
     saved = run_settings(Path(settings.policy), Deploy)
-    names = ("user", "logging", "slots", *(field.name for field in fields(WorldOptions)))
-    if settings.log or settings.world or saved.get("log"):  # a world that is named or saved
-        names = ("user", "logging", "slots")
+    own = bool(settings.log or settings.world or saved.get("log"))  # a world named or saved
+    world_options = () if own else tuple(field.name for field in fields(WorldOptions))
+    users = ("user", "logging") if saved.get("user") else ()  # a log of one's own has no ranker
+    names = (*users, "slots", *world_options)
     run = {name: saved[name] for name in names if saved.get(name) not in (None, "")}
+    beside = Path(settings.policy).with_name(WORLD)
+    if saved.get("log") and not settings.log and not settings.world and beside.is_file():
+        run["world"] = str(beside)
     settings = parse(Deploy, "deploy", arguments, run)
     free = tuple(field.name for field in fields(Deploy) if field.name not in run)
     if differing := changes(run, settings, free):

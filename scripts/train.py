@@ -18,6 +18,7 @@ from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._shared.command_inputs import (
     SLOTS,
     USER,
+    WORLD,
     WorldOptions,
     chosen_user,
     environment,
@@ -38,7 +39,6 @@ from clickgym.studies.worlds import (
 
 MODEL = "click_model.safetensors"
 TRUE_USER = "true user"
-WORLD = "world.safetensors"
 
 
 @dataclass(frozen=True)
@@ -184,16 +184,16 @@ def _deploy_options(settings: Train, out: Path) -> str:
     """Return the options with which ``clickgym deploy`` takes the policy."""
     model = str(out / MODEL) if settings.model in clickmodels.names() else settings.model
     inside = "" if model == TRUE_USER else f" --model {shlex.quote(model)}"
-    names = ["user", "logging", "module"]
-    world = str(out / WORLD) if settings.log else settings.world
-    if world and data.World.is_saved(world):
-        where = f"{flags(settings, names)} --world {shlex.quote(world)}".lstrip()
-    else:
-        fields = (field.name for field in dataclasses.fields(WorldOptions))
-        where = flags(settings, [*names, *fields])
+    names = ["module"] if settings.user is None else ["user", "logging", "module"]
+    if settings.world and data.World.is_saved(settings.world):
+        names.append("world")
+    elif not settings.log:  # whose world lies beside the policy
+        names += [field.name for field in dataclasses.fields(WorldOptions)]
+    words = [f"--policy {shlex.quote(str(out / 'policy.safetensors'))}{inside}"]
+    words.append(flags(settings, names))
     if settings.user is None:
-        where += f" --rankings {shlex.quote(str(out / 'rankings.csv'))}"
-    return f"--policy {shlex.quote(str(out / 'policy.safetensors'))}{inside} {where}"
+        words.append(f"--rankings {shlex.quote(str(out / 'rankings.csv'))}")
+    return " ".join(filter(None, words))
 
 
 def _check(settings: Train, options: dict[str, Any], task: agents.Task) -> None:

@@ -17,6 +17,7 @@ _ALL_SYNTHETIC = 1_000  # queries of the embedded world, if no number is given
 
 USER = "CoCM-mismatch"  # the true user of commands that need one, unless told otherwise
 SLOTS = 10  # documents per page, unless a log says otherwise
+WORLD = "world.safetensors"  # the world of a log of one's own, beside what was made from it
 
 
 @dataclass(frozen=True)

@@ -778,3 +778,22 @@ def test_more_slots_than_candidates_is_a_warning():
     world = data.synthetic_world(n_queries=3, n_docs=10)
     with pytest.warns(UserWarning, match="no query has more than 10 candidates"):
         envs.RankingEnv("DBN", world=world, slots=12)
+
+
+def test_slots_and_observation_are_those_that_the_model_and_the_world_know():
+    world = data.World(WORLD.relevance, candidates=WORLD.candidates)
+    assert world.features is None
+    short = clickmodels.PBM(np.full(world.relevance.shape, 0.5), np.ones(3))
+    env = gym.make(LEARNED, world=world, click_model=short)
+    assert (env.unwrapped.slots, env.unwrapped.settings.observation) == (3, "ids")
+    assert env.reset(seed=0)[0] in env.observation_space
+    vector = gym.make_vec(
+        LEARNED, num_envs=2, vectorization_mode="vector_entry_point", world=world, click_model=short
+    )
+    assert vector.single_observation_space == gym.spaces.Discrete(world.n_queries)
+    with pytest.raises(ValueError, match="no features"):
+        gym.make(LEARNED, world=world, click_model=short, observation="features")
+    long = clickmodels.PBM(np.full((len(WORLD.relevance), 30), 0.5), np.ones(20))
+    wide = data.synthetic_world(n_queries=len(WORLD.relevance), n_docs=30)
+    env = gym.make(LEARNED, world=wide, click_model=long)
+    assert (env.unwrapped.slots, env.unwrapped.settings.observation) == (10, "features")

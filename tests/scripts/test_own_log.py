@@ -280,10 +280,30 @@ def test_training_fits_a_model_to_the_log_where_it_is_given(table, tmp_path, cap
     assert World.load(out / "world.safetensors").fingerprint == world.fingerprint
     assert policies.Policy.load(out / "policy.safetensors").slots == log.slots
     last = capsys.readouterr().out.splitlines()[-1]
+    assert "--logging" not in last
     assert main(last.removeprefix("deploy: clickgym ").split()) == 0
-    assert "--log was" not in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
     assert main(["train", "--log", table, *options]) == 0
     assert "already finished" in capsys.readouterr().out
+
+
+def test_a_policy_is_deployed_in_the_world_beside_it_when_its_log_is_gone(tmp_path, capsys):
+    path = write_table(tmp_path / "clicks.csv", 60)
+    run = tmp_path / "run"
+    words = ["train", "--log", path, "--agent", "CascadeUCB1", "--pages", "50"]
+    assert main([*words, "--out", str(run)]) == 0
+    policy = ["--policy", str(run / "policy.safetensors")]
+    rankings = [tmp_path / "beside.csv", tmp_path / "of-log.csv"]
+    assert main(["deploy", *policy, "--log", path, "--rankings", str(rankings[1])]) == 0
+    Path(path).unlink()
+    capsys.readouterr()
+    ranker = ["--logging", "oracle"]  # another than in settings.json, where it means nothing
+    assert main(["deploy", *policy, *ranker, "--rankings", str(rankings[0])]) == 0
+    assert capsys.readouterr().err == ""
+    assert rankings[0].read_bytes() == rankings[1].read_bytes()
+    (run / "world.safetensors").unlink()
+    assert main(["deploy", *policy, "--rankings", str(rankings[0])]) == 1
+    assert f"it was made from {path}: give that --log, or --world" in capsys.readouterr().err
 
 
 def test_a_run_does_not_go_on_with_a_log_that_has_changed(tmp_path, capsys):
