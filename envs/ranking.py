@@ -24,9 +24,9 @@ class RankingEnv(gym.Env[Any, Any]):
     ``observation="features"`` (default): ``Box(-10, 10, (N, F))``, the candidates' features,
     standardised over the world and clipped. ``"ids"``: ``Discrete(Q)``, the query (default of
     ``Learned-v0`` in a world without features). ``"both"``: a ``Dict`` of ``features`` and
-    ``query``. With ``action="slots"`` the page so far is added: a last feature with ``slot / K`` (0 = not placed),
-    or with ids ``MultiDiscrete([Q] + [K + 1] * N)``, the query and each candidate's slot (0 = not
-    placed).
+    ``query``. With ``action="slots"`` the page so far is added: a last feature with ``slot / K``
+    (0 = not placed), or with ids ``MultiDiscrete([Q] + [K + 1] * N)``, the query and each
+    candidate's slot (0 = not placed).
 
     ## Action
     ``"scores"`` (default): ``Box(-1, 1, (N,))``, a score for each candidate; the page shows the K
