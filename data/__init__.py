@@ -2,16 +2,20 @@
 
 from .joining import join_log
 from .log import ClickLog
+from .ratings import Ratings
 from .readers.letor import load_letor
+from .readers.movielens import load_movielens
 from .readers.pyclick import read_pyclick
 from .readers.sessions import read_sessions
 from .readers.tables.reading import read_log
 from .readers.tables.report import LogReport
 from .readers.tables.sources import BadLog
 from .synthetic import embedded_world, synthetic_world
+from .synthetic_ratings import synthetic_ratings
 from .world import World
 
 __all__ = [
-    "BadLog", "ClickLog", "LogReport", "World", "embedded_world", "join_log", "load_letor",
-    "read_log", "read_pyclick", "read_sessions", "synthetic_world",
+    "BadLog", "ClickLog", "LogReport", "Ratings", "World", "embedded_world", "join_log",
+    "load_letor", "load_movielens", "read_log", "read_pyclick", "read_sessions",
+    "synthetic_ratings", "synthetic_world",
 ]  # fmt: skip

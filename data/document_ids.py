@@ -28,9 +28,12 @@ class DocumentIds:
     codes : (P,) integers
         Indices into ``names``, query after query.
     starts : (Q + 1,) integers
-        Where each query's begin in ``codes``.
+        Where each query's begin in ``codes``. Of two, all queries have the same documents, which
+        are then kept once.
     n_docs : int
         N.
+    n_queries : int, optional
+        Q, where it does not follow from ``starts``.
     """
 
     names: NDArray[Any]
@@ -39,7 +42,14 @@ class DocumentIds:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
 
-    def __init__(self, names: ArrayLike, codes: ArrayLike, starts: ArrayLike, n_docs: int) -> None:
+    def __init__(
+        self,
+        names: ArrayLike,
+        codes: ArrayLike,
+        starts: ArrayLike,
+        n_docs: int,
+        n_queries: int | None = None,
+    ) -> None:
         texts = np.asarray(names, dtype=_TEXT)
         parts = {"names": texts, "codes": np.asarray(codes), "starts": np.asarray(starts)}
         for name, array in parts.items():
@@ -52,7 +62,10 @@ class DocumentIds:
             raise ValueError("starts must rise from 0 to the number of codes, by at most n_docs")
         if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(texts):
             raise ValueError("codes must be indices of names")
-        self.__dict__["shape"] = (len(self.starts) - 1, int(n_docs))
+        n_rows = len(self.starts) - 1
+        if n_queries not in (None, n_rows) and n_rows != 1:
+            raise ValueError(f"starts has {n_rows} queries, not {n_queries}")
+        self.__dict__["shape"] = (n_rows if n_queries is None else int(n_queries), int(n_docs))
         longest = int(np.strings.str_len(texts).max(initial=1))
         self.__dict__["dtype"] = np.dtype(f"U{longest}")
 
@@ -61,7 +74,12 @@ class DocumentIds:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by the arguments, so that the arrays stay read-only."""
-        return DocumentIds, (self.names, self.codes, self.starts, self.shape[1])
+        return DocumentIds, (self.names, self.codes, self.starts, self.shape[1], self.shape[0])
+
+    @property
+    def repeats(self) -> bool:
+        """Whether all queries have the same documents, kept once."""
+        return len(self.starts) == 2
 
     @classmethod
     def from_array(cls, texts: NDArray[np.str_]) -> DocumentIds:
@@ -93,6 +111,13 @@ class DocumentIds:
         codes[starts[query] + place] = name
         return cls(names, codes, starts, shape[1])
 
+    @classmethod
+    def repeated(cls, names: ArrayLike, n_queries: int) -> DocumentIds:
+        """Return the ids of a world in which document i of every query is ``names[i]``."""
+        texts = np.asarray(names, dtype=_TEXT)
+        return cls(texts, np.arange(len(texts), dtype=np.int32), [0, len(texts)], len(texts),
+                   n_queries)  # fmt: skip
+
     def __setitem__(self, index: Any, value: Any) -> None:
         raise ValueError("ids of documents are read-only")
 
@@ -118,7 +143,8 @@ class DocumentIds:
             if given.size and (given.min() < -size or given.max() >= size):
                 raise IndexError(f"{what} index out of bounds for {size}")
         queries, documents = queries % self.shape[0], documents % self.shape[1]
-        begin, end = self.starts[queries], self.starts[queries + 1]
+        rows = np.zeros_like(queries) if self.repeats else queries
+        begin, end = self.starts[rows], self.starts[rows + 1]
         there = documents < end - begin
         result = np.zeros(queries.shape, dtype=self.dtype)
         result[there] = self.names[self.codes[(begin + documents)[there]]].astype(self.dtype)
@@ -143,8 +169,10 @@ class DocumentIds:
     def blocks(self) -> Iterator[NDArray[np.str_]]:
         """Yield the padded array in pieces of some rows."""
         rows = max(_BLOCK // max(self.shape[1] * self.dtype.itemsize, 1), 1)
+        first = self[np.arange(min(rows, self.shape[0]))] if self.repeats else None
         for start in range(0, self.shape[0], rows):
-            yield self[np.arange(start, min(start + rows, self.shape[0]))]
+            end = min(start + rows, self.shape[0])
+            yield self[np.arange(start, end)] if first is None else first[: end - start]
 
 
 def _as_pair(index: Any) -> tuple[Any, Any]:

@@ -241,7 +241,8 @@ class World:
             doc_ids = None
             if names is not None:
                 codes, starts = arrays.pop("doc_codes"), arrays.pop("doc_starts")
-                doc_ids = DocumentIds(names, codes, starts, arrays["relevance"].shape[1])
+                n_queries, n_docs = arrays["relevance"].shape
+                doc_ids = DocumentIds(names, codes, starts, n_docs, n_queries)
             world = World(
                 **arrays,
                 query_ids=query_ids,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from looping import loop_over
@@ -85,3 +87,25 @@ def test_a_world_takes_a_padded_array_or_flat_ids():
 def test_flat_ids_of_another_shape_are_an_error():
     with pytest.raises(ValueError, match="doc_ids has shape"):
         World(np.zeros((2, 4), dtype=int), doc_ids=DocumentIds.from_array(TEXTS))
+
+
+def test_ids_that_all_queries_share_are_kept_once():
+    shared = DocumentIds.repeated(["a", "b", "cc"], 4)
+    padded = DocumentIds.from_array(np.array([["a", "b", "cc"]] * 4))
+    assert shared.shape == padded.shape == (4, 3)
+    assert len(shared.codes) == 3
+    np.testing.assert_array_equal(np.asarray(shared), np.asarray(padded))
+    assert shared[2, 1] == shared[-1, -2] == "b"
+    assert shared[[0, 3], [2, 0]].tolist() == ["cc", "a"]
+    assert pickle.loads(pickle.dumps(shared)).shape == (4, 3)
+
+
+def test_a_world_has_the_same_fingerprint_whether_its_ids_are_kept_once_or_not():
+    ids = np.array([["a", "b", "cc"]] * 4)
+    shared = World(np.ones((4, 3), int), doc_ids=DocumentIds.repeated(ids[0], 4))
+    assert shared.fingerprint == World(np.ones((4, 3), int), doc_ids=ids).fingerprint
+
+
+def test_rows_that_are_neither_one_nor_one_for_each_query_are_refused():
+    with pytest.raises(ValueError, match="starts has 2 queries, not 3"):
+        DocumentIds(["a"], [0, 0], [0, 1, 2], 1, 3)
