@@ -20,6 +20,7 @@ from clickgym.scripts._shared.log_options import (
     say,
 )
 from clickgym.studies.own_log.kept_logs import LOG
+from clickgym.studies.own_log.tables import explain_columns
 from clickgym.studies.runner import SETTINGS, require_writable
 from clickgym.studies.study import describe_settings
 
@@ -107,7 +108,7 @@ def read_parts(settings: Fit) -> Parts:
         found.append(_read_test(settings.test, settings, world))
     if settings.clicked_only:
         found = [log[log.clicks.any(axis=1)] for log in found]
-    parts = found if len(found) > 1 else _split(found[0], settings)
+    parts = found if len(found) > 1 else _split(found[0], settings, report)
     names = ("train", "test") if len(parts) == 2 else ("train", "validation", "test")
     named = dict(zip(names, parts, strict=True))
     if not len(named.get("validation", ())):
@@ -124,12 +125,14 @@ def _read_test(path: str, settings: Fit, world: data.World) -> data.ClickLog:
     return join_own_log(read_own_table(Path(path), settings), settings, world).log
 
 
-def _split(log: data.ClickLog, settings: Fit) -> list[data.ClickLog]:
+def _split(
+    log: data.ClickLog, settings: Fit, report: data.LogReport | None
+) -> list[data.ClickLog]:
     if settings.split_by is None:
         return list(log.split(settings.split, settings.seed))
     if settings.split_by not in log.extra:
-        has = ", ".join(log.extra) or "none"
-        raise ValueError(f"--split-by {settings.split_by}: the log's columns of that kind: {has}")
+        known = explain_columns(log, settings.split_by, report)
+        raise ValueError(f"--split-by {settings.split_by}: {known}")
     return list(log.split_by(settings.split_by, settings.split, settings.seed))
 
 

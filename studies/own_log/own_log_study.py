@@ -41,6 +41,7 @@ from .estimates import VERSION as ESTIMATE_VERSION
 from .estimates import EstimateCell, Estimated, estimate_cell
 from .own_log_report import make_report
 from .source import HALVES, LogSource, read_source
+from .tables import explain_columns
 
 READING, FITTING, COMPARING = "reading the log", "fitting models", "comparing halves"
 OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
@@ -96,10 +97,11 @@ class OwnLogReport(Study):
         checks.positive_integer(self.seed, "seed", 0)
         checks.positive_integer(self.slots, "slots", 0)
         require_generative(self.models)
-        log = read_source(self.source()).log
+        found = read_source(self.source())
+        log = found.log
         if self.split_by and self.split_by not in log.extra:
-            known = ", ".join(log.extra) or "no such columns"
-            raise ValueError(f"split_by: the log has no {self.split_by!r} to split by, but {known}")
+            known = explain_columns(log, self.split_by, found.report)
+            raise ValueError(f"split_by: {self.split_by!r}; {known}")
         if len(log) < 10:
             raise ValueError(f"{self.log}: {len(log)} pages are too few to split")
 

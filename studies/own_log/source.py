@@ -13,13 +13,13 @@ import numpy as np
 
 from ...common.typing import Booleans
 from ...data import ClickLog, World
-from ...data.readers.tables.report import ODDITIES
+from ...data.readers.tables.report import ODDITIES, LogReport
 from ..engine.grid import cell_key
 from ..engine.keeping import keep_file
 from ..worlds import SPLIT
 from .tables import read_table
 
-READ_VERSION = "1"
+READ_VERSION = "2"
 _USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
 HALVES = ("first half", "second half")
 
@@ -81,6 +81,7 @@ class OwnLog(NamedTuple):
     oddities: dict[str, int]
     columns: str
     rows: int
+    report: LogReport | None = None
 
 
 @lru_cache(maxsize=1)
@@ -107,7 +108,7 @@ def read_source(source: LogSource) -> OwnLog:
         world = World.load(source.world)
         log.check_world(world)
     oddities = {ODDITIES[name]: count for name, count in read.report.oddities.items()}
-    return OwnLog(world, log, oddities, read.report.columns, read.report.rows)
+    return OwnLog(world, log, oddities, read.report.columns, read.report.rows, read.report)
 
 
 def _usual_length(log: ClickLog) -> int:

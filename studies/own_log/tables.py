@@ -24,7 +24,7 @@ def read_table(path: str | Path, columns: Sequence[str] = (), **given: Any) -> R
             warnings.simplefilter("ignore", UserWarning)
             return data.read_log(path, **roles, **given)
     except data.BadLog as error:
-        text = re.sub(r"\((\w+)=…\)", r"(--column \1=…)", str(error))
+        text = re.sub(rf"(?<![\w-])({'|'.join(NAMES)})=(…|\"\")", r"--column \1=\2", str(error))
         raise ValueError(text.replace("strict=True", "--strict")) from error
 
 
@@ -42,3 +42,17 @@ def column_roles(columns: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"columns: the {role} is given twice: {roles[role]!r} and {name!r}")
         roles[role] = name
     return roles
+
+
+def explain_columns(log: data.ClickLog, role: str, report: data.LogReport | None) -> str:
+    """Return what a log could be split by: its columns, and those that its table has besides."""
+    roles = {} if report is None else report.roles
+    known = [f"{name} ({roles[name]})" if name in roles else name for name in log.extra]
+    text = f"the log's columns of that kind: {', '.join(known) or 'none'}"
+    if report is not None and report.unused:
+        meaning = role if role in NAMES else "user"
+        text += (
+            f"; columns of the table that have no meaning yet: {', '.join(report.unused)} "
+            f"(--column {meaning}=NAME gives one)"
+        )
+    return text

@@ -117,6 +117,7 @@ def test_columns_are_given_by_one_option(table, tmp_path):
         (["--column", "click=url"], "click"),
         (["--format", "excel"], "--format must be one of .*yandex-2011"),
         (["--split-by", "time"], "--split-by time: the log's columns of that kind: page"),
+        (["--column", "page=", "rank="], "give --column page=…, --column rank=… or --column ses"),
         (["--split", "1", "0"], "--split leaves no page to test"),
         (["--world", "missing"], "missing: no such file"),
     ],
@@ -242,6 +243,19 @@ def test_a_saved_log_is_fitted_with_its_saved_world(fitted, tmp_path):
     again = ClickModel.load(tmp_path / "PBM.safetensors")
     np.testing.assert_array_equal(
         again.relevance(), ClickModel.load(fitted / "PBM.safetensors").relevance()
+    )
+
+
+@loop_over("command", ["fit", "report"])
+def test_a_wrong_column_to_split_by_gets_those_that_there_are(tmp_path, capsys, command):
+    path = tmp_path / "clicks.csv"
+    header = "query,doc,rank,click,visitor,shown_at,country\n"
+    path.write_text(header + "a,u,1,0,me,2024-05-01,nl\n" * 20)
+    given = [str(path), "--split-by", "time", "--out", str(tmp_path / "out")]
+    assert main([command, *given]) == 1
+    assert re.search(
+        r"of that kind: user \(visitor\); .*: shown_at, country \(--column time=NAME gives one\)",
+        capsys.readouterr().err,
     )
 
 

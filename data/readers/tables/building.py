@@ -24,6 +24,7 @@ from .sources import BadLog
 from .values import Ids, number, page_array
 
 _KEPT = ("session", "user", "time", "page")  # roles that stay with the log
+_BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"  # white space of any script, and marks of no width
 _ADVICE = "slots= cuts long pages; or give fewer features, or read a part of the log"
 
 
@@ -169,7 +170,7 @@ def _check_memory(pairs: _Pairs, slots: Slots, width: int, where: str) -> None:
 def _count_oddities(slots: Slots, pairs: _Pairs, report: LogReport) -> None:
     joined = np.sort(slots.page * np.int64(len(pairs.query)) + pairs.of_slot)
     twice = joined[1:][joined[1:] == joined[:-1]] // len(pairs.query)
-    report.count("repeated_documents", len(np.unique(twice)))
+    report.count(slots.repeats, len(np.unique(twice)))
     usual = int(np.quantile(slots.lengths, 0.99, method="inverted_cdf"))
     report.count("long_pages", int((slots.lengths > usual).sum()))
     report.count("similar_queries", _similar(pairs.queries))
@@ -177,10 +178,14 @@ def _count_oddities(slots: Slots, pairs: _Pairs, report: LogReport) -> None:
 
 
 def _similar(names: pa.StringArray) -> int:
-    """Return how many names are another's but for case and white space."""
-    plain = pc.utf8_lower(names)
-    if pc.any(pc.match_substring_regex(plain, r"\s")).as_py():
-        plain = pc.replace_substring_regex(plain, r"\s+", "")
+    """Return how many names are another's but for case and white space, or what cannot be seen."""
+    plain = pc.ascii_lower(names)
+    foreign = pc.invert(pc.string_is_ascii(names))
+    if pc.any(foreign).as_py():  # Arrow has no case folding, which makes ß and SS alike
+        folded = [name.casefold() for name in names.filter(foreign).to_pylist()]
+        plain = pc.replace_with_mask(plain, foreign, pa.array(folded, plain.type))
+    if pc.any(pc.match_substring_regex(plain, _BLANK)).as_py():
+        plain = pc.replace_substring_regex(plain, _BLANK, "")
     return len(names) - len(pc.unique(plain))
 
 

@@ -11,7 +11,7 @@ from .lists import as_lists, is_lists, list_lengths, make_lists, split_ids
 from .report import LogReport
 from .slots import Slots
 from .sources import BadLog, TableSource
-from .values import Ids, as_mask, click_counts, encode_ids, is_text, value_type
+from .values import Ids, as_mask, as_texts, click_counts, encode_ids, is_text, value_type
 
 
 def clicks_of_rows(
@@ -30,7 +30,7 @@ def clicks_of_rows(
         counts = click_counts(column, "click", source)
         if counts is not None and not _are_page_ids(counts[order], slots):
             return _flags(counts[order], report)
-        lists = split_ids(_as_text(column), slots.document.names, source)
+        lists = split_ids(as_texts(column), slots.document.names, source)
     else:
         lists = as_lists(column, "click", source)
     ids = encode_ids(pa.chunked_array([lists.flatten()]), "click", source)
@@ -38,14 +38,6 @@ def clicks_of_rows(
     pairs = np.unique(pages * np.int64(len(ids.names) + 1) + ids.codes)
     pages, codes = np.divmod(pairs, len(ids.names) + 1)
     return match_clicks(slots, pages, Ids(codes, ids.names), report)
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = value_type(column)
-    if is_text(kind):
-        return column
-    column = column.cast(kind) if kind != column.type else column
-    return (column.cast(pa.int64()) if pa.types.is_floating(kind) else column).cast(pa.string())
 
 
 def _are_page_ids(counts: Floats, slots: Slots) -> bool:
@@ -82,8 +74,13 @@ def clicks_of_lists(
     elif (lengths <= 1).all():
         present = np.flatnonzero(lengths)
         lists = make_lists(column.take(pa.array(present)).combine_chunks(), present, len(lengths))
+    elif _has_ids(column):
+        lists = split_ids(as_texts(column), slots.document.names, source)
     else:
-        raise BadLog(f"{source.where}: the clicks of list rows must be lists, not {column.type}")
+        raise BadLog(
+            f"{source.where}: the clicks of list rows must be lists, or ids of the clicked "
+            f"documents, not one {column.type} for the whole page"
+        )
     found = list_lengths(lists)
     flat = pa.chunked_array([lists.flatten()])
     if not len(flat):
@@ -100,6 +97,14 @@ def clicks_of_lists(
             )
     pages = np.repeat(np.arange(len(found)), found)
     return match_clicks(slots, pages, encode_ids(flat, "click", source), report)
+
+
+def _has_ids(column: pa.ChunkedArray) -> bool:
+    """Whether a column of numbers has any that is no flag."""
+    kind = value_type(column)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return False
+    return bool(pc.any(pc.greater(column.cast(pa.float64()), 1.0)).as_py())
 
 
 def match_clicks(slots: Slots, page: Integers, clicked: Ids, report: LogReport) -> Booleans:

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 
 from .sources import BadLog, TableSource
 
+_USERS = (
+    ("user", "userid", "uid", "userhash", "username", "userpseudoid"),
+    ("customer", "customerid", "member", "memberid", "account", "accountid", "buyer", "buyerid",
+     "shopper", "shopperid", "subscriber", "subscriberid", "profileid", "personid"),
+    ("visitor", "visitorid", "fullvisitorid", "client", "clientid", "anonymousid", "cookie",
+     "cookieid", "device", "deviceid"),
+)  # fmt: skip
 # By role, the names people use in order of preference: a later group is asked only when none of
 # an earlier one is there. Written without case and punctuation.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (
         ("query", "queryid", "qid", "queryhash", "querymd5", "searchquery", "searchterm", "term",
          "keyword", "keywords"),
-        ("userid", "user", "uid", "customerid", "visitorid"),
+        *_USERS,
     ),
     "document": (
         ("doc", "docid", "document", "documentid", "url", "urlid", "item", "itemid", "product",
@@ -32,7 +39,7 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
          "searchid", "pageviewid", "listid", "slateid"),
     ),
     "session": (("session", "sessionid", "sid"),),
-    "user": (("user", "userid", "uid", "customerid", "visitorid"),),
+    "user": _USERS,
     "time": (("time", "timestamp", "ts", "datetime", "date", "eventtime", "day"),),
     "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
     "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),

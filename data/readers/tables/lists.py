@@ -10,28 +10,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from ....common.typing import Integers
+from ....common.typing import Booleans, Integers
 from .sources import BadLog, TableSource, shorten
-from .values import as_mask, is_text, value_type
+from .values import are_counts, as_mask, as_texts, is_text, one_dictionary, value_type
 
+_HEAD = 1000  # rows that are looked at first
 # How people split several ids in one text that has no brackets; the whole text comes first.
 SEPARATORS = ("", "|", ";", ",", " ")
 
 
 def is_lists(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds lists: as such, or every text is a list in brackets."""
+    """Whether a column holds lists: as such, or most texts are lists in brackets."""
     kind = value_type(column)
     if pa.types.is_list(kind):
         return True
-    if not is_text(kind) or not len(column) or not _in_brackets(column.slice(0, 1)):
+    if not is_text(kind):
         return False
-    return _in_brackets(column)
+    head = _share_in_brackets(column.slice(0, _HEAD))
+    if head is not None and head <= 0.5:
+        return False
+    whole = _share_in_brackets(column)
+    return whole is not None and whole > 0.5
 
 
-def _in_brackets(column: pa.ChunkedArray) -> bool:
-    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    brackets = pc.and_(pc.starts_with(texts, "["), pc.ends_with(texts, "]"))
-    return bool(pc.all(brackets, skip_nulls=False).as_py())
+def _share_in_brackets(column: pa.ChunkedArray) -> float | None:
+    """Return the share of lists in brackets among texts; None where all are empty."""
+    texts = _trimmed(column)
+    filled = as_mask(pc.not_equal(texts, ""))
+    return float(_in_brackets(texts)[filled].mean()) if filled.any() else None
+
+
+def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+
+
+def _in_brackets(texts: pa.ChunkedArray) -> Booleans:
+    """Return which texts are ``[…]``, or ``{…}`` as databases write their arrays, or ``(…)``."""
+    lists = as_mask(pc.match_substring_regex(texts, r"(?s)^(\[.*\]|\{.*\}|\(.*\))$"))
+    return lists & ~as_mask(pc.match_substring_regex(texts, r'^\{\s*"[^"]*"\s*:'))
 
 
 def as_lists(column: pa.ChunkedArray, what: str, source: TableSource) -> pa.ListArray:
@@ -58,22 +74,32 @@ def make_lists(values: pa.Array, row: Integers, n_rows: int) -> pa.ListArray:
 
 
 def _parse_brackets(column: pa.ChunkedArray, what: str, source: TableSource) -> pa.ListArray:
-    """Return ``["a", "b"]``, ``['a', 'b']``, ``[a, b]`` and ``[1 2]`` as lists."""
-    texts = pc.utf8_trim_whitespace(column)
-    texts = _joined(texts)
+    """Return ``["a", "b"]``, ``['a', 'b']``, ``['a' 'b']``, ``[a, b]`` and ``[1 2]`` as lists."""
+    texts = _joined(_trimmed(column))
+    empty = as_mask(pc.equal(texts, ""))
+    wrong = ~(_in_brackets(texts) | empty)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        shown = texts[row].as_py()
+        raise BadLog(
+            f"{source.describe_row(row)}: the {what} {shorten(shown)!r} is no list in brackets, "
+            "as those of other rows are"
+        )
+    texts = pc.if_else(pa.array(empty), "[]", texts)
     if bool(pc.any(pc.match_substring(texts, '"')).as_py()):
         try:
             return _parse_json(texts)
         except pa.ArrowInvalid as error:
-            if not bool(pc.any(pc.match_substring(texts, "'")).as_py()):
+            single = bool(pc.any(pc.match_substring(texts, "'")).as_py())
+            if not single and bool(pc.all(pc.starts_with(texts, "[")).as_py()):
                 raise BadLog(
                     f"{source.where}: the {what} are no JSON lists ({shorten(error)})"
                 ) from error
     inside = pc.utf8_slice_codeunits(texts, 1, -1)
     if bool(pc.any(pc.match_substring_regex(inside, r"^\s*['\"]")).as_py()):
-        return split(inside, r"""['"]\s*,\s*['"]""", "'\" ")
+        return split(inside, r"""['"][\s,]+['"]""", "'\", \t\r\n")
     if bool(pc.any(pc.match_substring(inside, ",")).as_py()):
-        return split(inside, ",", " \t")
+        return split(inside, ",", "\" \t\r\n")
     return split(inside, r"\s+", "")
 
 
@@ -126,6 +152,68 @@ def split_ids(column: pa.ChunkedArray, names: pa.StringArray, source: TableSourc
             best = share, lists
     assert best is not None
     return best[1]
+
+
+def find_separator(document: pa.ChunkedArray, click: pa.ChunkedArray) -> str | None:
+    """Return what splits texts such as ``x|y|z`` into the documents of a page; None for no lists.
+
+    They are lists only where the clicks say so too: as many flags or counts in every row, split
+    in the same way, or ids of documents that their own row names.
+    """
+    if not is_text(value_type(document)) or is_lists(document) or is_lists(click):
+        return None
+    head = document.slice(0, _HEAD).cast(pa.string())
+    for separator in SEPARATORS[1:]:
+        if as_mask(pc.match_substring(head, separator)).any():
+            filled = pc.indices_nonzero(pc.fill_null(pc.not_equal(as_texts(click), ""), False))
+            first = (document.take(filled[:_HEAD]), click.take(filled[:_HEAD]))
+            for is_alike in (_same_counts, _name_shown):
+                if is_alike(*first, separator) and is_alike(document, click, separator):
+                    return separator
+    return None
+
+
+def _same_counts(document: pa.ChunkedArray, click: pa.ChunkedArray, separator: str) -> bool:
+    """Whether every row has as many flags or counts as documents."""
+    texts = [pc.fill_null(as_texts(column), "") for column in (document, click)]
+    counts = [pc.count_substring(column, separator) for column in texts]
+    if not pc.all(pc.equal(*counts)).as_py() or not pc.any(pc.greater(counts[0], 0)).as_py():
+        return False
+    flat = pa.chunked_array([split_at(texts[1], separator).flatten()])
+    return are_counts(flat)
+
+
+def _name_shown(document: pa.ChunkedArray, click: pa.ChunkedArray, separator: str) -> bool:
+    """Whether nearly all clicks are on one of the documents that their row names."""
+    texts = [as_texts(column) for column in (document, click)]
+    both = pc.and_(pc.equal(*texts), pc.match_substring(texts[0], separator))
+    if pc.any(both).as_py():  # one document, whose name has a separator
+        return False
+    pairs = []
+    lists = [split_at(column, separator) for column in texts]
+    names = one_dictionary(pa.chunked_array([part.flatten() for part in lists]))
+    codes = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    for part, own in zip(lists, np.split(codes, [len(lists[0].flatten())]), strict=True):
+        row = np.repeat(np.arange(len(part)), list_lengths(part))
+        pairs.append(row * np.int64(len(names.dictionary)) + own)
+    return len(pairs[1]) > 0 and bool(np.isin(pairs[1], pairs[0]).mean() > 0.9)
+
+
+def split_at(column: pa.ChunkedArray, separator: str) -> pa.ListArray:
+    """Return texts split at a separator, as lists."""
+    return split(as_texts(column), rf"(?:\Q{separator}\E)+", " \t")
+
+
+def looks_like_lists(column: pa.ChunkedArray) -> str | None:
+    """Return a separator that stands twice or more in most texts; None where there is none."""
+    if not is_text(value_type(column)) or is_lists(column):
+        return None
+    head = column.slice(0, _HEAD).cast(pa.string())
+    for separator in "|;,":
+        counts = pc.fill_null(pc.count_substring(head, separator), 0).to_numpy()
+        if (counts >= 2).mean() > 0.5:
+            return separator
+    return None
 
 
 def _joined(column: pa.Array | pa.ChunkedArray) -> Any:

@@ -18,7 +18,7 @@ from .columns import IDS, Columns, find_columns
 from .formats import adapt
 from .labels import Labels, read_labels
 from .report import LogReport
-from .rows import Rows, read_slots
+from .rows import Rows, read_slots, split_texts
 from .slots import Slots
 from .sources import BadLog, Source, TableSource, is_path, shorten
 from .values import number
@@ -56,6 +56,7 @@ def read_log(
     extra: str | Sequence[str] = (),
     format: str | None = None,
     labels: Source | None = None,
+    list_separator: str | None = None,
     propensity_of: str | None = None,
     slots: int | None = None,
     max_grade: int = 4,
@@ -71,7 +72,7 @@ def read_log(
     source : path, pandas or polars frame, Arrow table, mapping from names to columns
         CSV, TSV or JSON lines (plain, ``.gz`` or ``.zst``), Parquet, Arrow or feather files.
         Rows are long (one per shown document) or lists (one per page, with lists of documents and
-        of clicks; in text, lists are written ``[a, b]``).
+        of clicks; in text, lists are written ``[a, b]`` or ``a|b``).
     query, document, rank, click, page, session, user, time, propensity, grade, weight : str
         Names of columns. One that is not given is guessed from the names that people use; ``""``
         says that there is none. Queries, documents and clicks must be there. Ranks count from 0
@@ -88,6 +89,10 @@ def read_log(
         "open-bandit", "pyclick" or "sessions".
     labels : path, frame or Arrow table, optional
         Grades from elsewhere: a table of query, document and grade, or the format's own file.
+    list_separator : str, optional
+        What splits the documents of a page, their clicks and so on where each stands in one text,
+        as "|" does in ``a|b``. Default: found, where the clicks are split in the same way or name
+        documents of their row. ``""`` says that each text is one document.
     propensity_of : {"page", "slot"}, optional
         What a propensity belongs to; those of slots are multiplied. Default: of the page, if it
         is the same in all rows of every page.
@@ -149,13 +154,15 @@ def read_log(
         report.count(oddity, count)
     opened = adapted.source
     columns = find_columns(opened, given, wanted.features + wanted.extra)
-    report.where, report.columns = opened.where, str(columns)
+    report.where, report.columns, report.roles = opened.where, str(columns), columns.by_role
     try:
         graded = None if labels is None else read_labels(labels, format)
         ids = {columns.by_role[role] for role in IDS if role in columns.by_role}
         names = [*columns.by_role.values(), *wanted.features, *wanted.extra]
+        report.unused = tuple(name for name in opened.names if name not in names)
         rows = Rows(opened.read(names, ids), columns, wanted.features, opened, report)
         report.rows = rows.table.num_rows
+        rows = split_texts(rows, list_separator)
         whole = read_slots(rows)
         found = whole if longest is None else _cut_pages(whole, longest, report)
         found, log_propensity = _propensities(rows, whole, found, propensity_of)

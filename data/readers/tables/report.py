@@ -10,6 +10,16 @@ ODDITIES = {
     "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
     "missing_clicks": "clicks that are neither yes nor no (taken as no click)",
     "repeated_documents": "pages that show a document twice",
+    "repeated_queries": "pages that show a document twice, as where a session asks a query again: "
+    "nothing says where the next page begins (give rank=… or page=…)",
+    "mixed_sessions": "pages that show a document twice, as where the rows of several sessions "
+    "stand mixed: nothing tells them apart (give session=…, user=… or page=…)",
+    "page_pieces": "pages that look like the rest of an earlier one: its rows stand apart, as "
+    "where sessions interleave, or they are second pages of results (give page=…, or sort the "
+    "table)",
+    "late_pages": "pages that begin below the first rank (moved up to it)",
+    "unsplit_documents": "rows whose document looks like a list, such as a|b|c (list_separator=… "
+    "splits it)",
     "rank_gaps": "pages with gaps in their ranks (closed up)",
     "rank_ties": "pages with two documents at one rank (kept in order)",
     "mixed_pages": "page ids that stand for several queries (split)",
@@ -42,6 +52,9 @@ class LogReport:
         The file, or "the table".
     columns : str
         Which column means what, and which of that was guessed.
+    roles : dict from role to the name of its column
+    unused : tuple of str
+        Columns of the table that were not read.
     rows, pages, queries, documents, pairs, clicks, slots : int
         ``pairs`` are queries with a document that they showed; ``slots`` those of the longest page.
     oddities : dict from a name of ``ODDITIES`` to how often
@@ -51,6 +64,8 @@ class LogReport:
 
     where: str
     columns: str = ""
+    roles: dict[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
     rows: int = 0
     pages: int = 0
     queries: int = 0
@@ -85,7 +100,9 @@ class LogReport:
             for name in ("rows", "pages", "queries", "documents", "pairs", "clicks", "slots")
         ]
         odd = [(ODDITIES[name], f"{n:,}") for name, n in self.oddities.items()]
-        return [("read from", self.where), ("columns", self.columns), *size, *odd]
+        left = ", ".join(self.unused[:10]) + (", …" if len(self.unused) > 10 else "")
+        columns = [("columns", self.columns), *([("columns not read", left)] if left else [])]
+        return [("read from", self.where), *columns, *size, *odd]
 
     def __str__(self) -> str:
         lines = self.lines()

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ....common.typing import Floats, Integers
+from ....common.typing import Booleans, Floats, Integers
 from .clicks import clicks_of_lists, clicks_of_rows
 from .columns import Columns
-from .lists import as_lists, is_lists, list_lengths
+from .lists import (
+    as_lists,
+    find_separator,
+    is_lists,
+    list_lengths,
+    looks_like_lists,
+    split_at,
+)
 from .report import LogReport
-from .slots import Slots, check_ranks, first_rows, number_values, rank_order
-from .sources import BadLog, TableSource
-from .values import Ids, encode_ids, number, one_dictionary, value_type, whole_number
+from .slots import Slots, check_ranks, find_pieces, first_rows, number_values, rank_order
+from .sources import BadLog, TableSource, shorten
+from .values import (
+    Ids,
+    as_mask,
+    encode_ids,
+    is_text,
+    number,
+    one_dictionary,
+    value_type,
+    whole_number,
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,56 @@ class Rows:
         return self.table[self.columns.by_role[role]]
 
 
+def split_texts(rows: Rows, separator: str | None) -> Rows:
+    """Return rows in which texts such as ``x|y|z`` are lists of documents, of clicks, of ranks.
+
+    None looks for a separator, ``""`` leaves texts as they are.
+    """
+    document, by_role = rows.required("document"), rows.columns.by_role
+    if separator == "":
+        return rows
+    if separator is None:
+        separator = find_separator(document, rows.required("click"))
+        if separator is None:
+            _check_unsplit(rows)
+            return rows
+        rows.report.notes.append(
+            f"The column {by_role['document']!r} holds lists that {separator!r} splits; "
+            'list_separator="" takes each text for one document.'
+        )
+    elif not is_text(value_type(document)) or is_lists(document):
+        raise BadLog(
+            f"{rows.source.where}: list_separator= splits texts, but the column "
+            f"{by_role['document']!r} has {value_type(document)}, or lists in brackets"
+        )
+    table = rows.table
+    lists = ("document", "click", "rank", "grade", "propensity")
+    for name in {*(by_role[role] for role in lists if role in by_role), *rows.features}:
+        column = table[name]
+        if is_text(value_type(column)) and not is_lists(column):
+            pieces = pa.chunked_array([split_at(column, separator)])
+            table = table.set_column(table.column_names.index(name), name, pieces)
+    return replace(rows, table=table)
+
+
+def _check_unsplit(rows: Rows) -> None:
+    """Count documents that look like lists, though the clicks do not fit; or refuse them."""
+    document = rows.required("document")
+    separator = looks_like_lists(document)
+    if separator is None:
+        return
+    if not {"page", "rank", "session"} & set(rows.columns.by_role):
+        shown = next(text for text in document.slice(0, 1000).to_pylist() if text)
+        raise BadLog(
+            f"{rows.source.where}: the column {rows.columns.by_role['document']!r} seems to hold "
+            f"the documents of a page in one text, such as {shorten(shown)!r}, but the clicks "
+            f"beside it do not fit: they should be as many flags, as in {f'0{separator}1'!r}, or "
+            f"ids of its documents. list_separator={separator!r} splits it anyway"
+        )
+    often = pc.greater_equal(pc.count_substring(document.cast(pa.string()), separator), 2)
+    rows.report.count("unsplit_documents", int(as_mask(often).sum()))
+
+
 def read_slots(rows: Rows) -> Slots:
     """Return the slots of a table with one row per document, or one row per page."""
     return _from_lists(rows) if is_lists(rows.required("document")) else _from_rows(rows)
@@ -61,12 +127,13 @@ def _from_rows(rows: Rows) -> Slots:
     document = encode_ids(rows.required("document"), "document", source)
     column = rows.column("rank")
     rank = None if column is None else whole_number(column, "rank", source)
-    page = _pages_of_rows(rows, query, rank)
+    page, pieces = _pages_of_rows(rows, query, document, rank)
     n_pages = int(page.max()) + 1
     order = rank_order(page, rank)
-    check_ranks(page, rank, order, rows.report, source)
+    check_ranks(page, rank, order, rows.report, source, pieces)
     row = first_rows(page, n_pages)
     slots = _assemble(page, order, n_pages, row, Ids(query.codes[row], query.names), document)
+    slots.repeats = _name_repeats(rows)
     slots.clicked = clicks_of_rows(rows.required("click"), page, order, slots, source, rows.report)
     column = rows.column("grade")
     if column is not None:
@@ -93,29 +160,48 @@ def _assemble(
     return Slots(lengths, row, query, Ids(codes, document.names), np.zeros(len(codes), bool))
 
 
-def _pages_of_rows(rows: Rows, query: Ids, rank: Integers | None) -> Integers:
-    """Return the page of each row, numbered by first appearance, (n,)."""
+def _pages_of_rows(
+    rows: Rows, query: Ids, document: Ids, rank: Integers | None
+) -> tuple[Integers, Booleans | None]:
+    """Return the page of each row, numbered by first appearance, (n,), and which are pieces."""
     column = rows.column("page")
     if column is not None:
         page = encode_ids(column, "page", rows.source)
         pages = number_values(page.codes * np.int64(len(query.names)) + query.codes)
         _check_mixed(rows, page.codes[first_rows(pages, int(pages.max()) + 1)])
-        return pages
-    begins = np.ones(len(query.codes), dtype=bool)
-    begins[1:] = np.diff(query.codes) != 0
-    by_session = rows.column("session")
-    if rank is None and by_session is None:
+        return pages, None
+    if rank is None and rows.column("session") is None:
         raise BadLog(
             f"{rows.source.where}: neither page ids nor ranks nor sessions, so nothing says where "
             "a page ends; give page=…, rank=… or session=…"
         )
+    keys = [query.codes, *(_codes_or_none(rows.required(role)) for role in _people(rows))]
+    begins = np.arange(len(query.codes)) == 0
+    for codes in keys:
+        begins[1:] |= np.diff(codes) != 0
     if rank is not None:
         begins[1:] |= np.diff(rank) <= 0
-    for role in ("session", "user"):
-        column = rows.column(role)
-        if column is not None and rows.columns.get(role) != rows.columns.get("query"):
-            begins[1:] |= np.diff(_codes_or_none(column)) != 0
-    return np.cumsum(begins) - 1
+    pieces = find_pieces(keys, np.flatnonzero(begins), rank, document)
+    rows.report.count("page_pieces", int(pieces.sum()))
+    return np.cumsum(begins) - 1, pieces
+
+
+def _people(rows: Rows) -> list[str]:
+    """Return the roles that say whose page it is, but for one that is the query."""
+    by_role = rows.columns.by_role
+    return [
+        role for role in ("session", "user") if by_role.get(role) not in (None, by_role["query"])
+    ]
+
+
+def _name_repeats(rows: Rows) -> str:
+    """Return the oddity that a document twice on a page is, once ranks are checked."""
+    if rows.column("page") is not None:
+        return "repeated_documents"
+    if rows.column("rank") is None:
+        return "repeated_queries"
+    broken = {"page_pieces", "late_pages"} & set(rows.report.oddities)
+    return "mixed_sessions" if broken and not _people(rows) else "repeated_documents"
 
 
 def _check_mixed(rows: Rows, page_ids: Integers) -> None:

@@ -33,6 +33,9 @@ class Slots:
     propensity : (S,) or None
         Of each slot.
     features : (S, F) or None
+    repeats : str
+        The oddity that a document twice on a page is: by how pages were told apart, it may
+        have different causes.
     """
 
     lengths: Integers
@@ -43,6 +46,7 @@ class Slots:
     grade: Integers | None = None
     propensity: Floats | None = None
     features: Floats | None = None
+    repeats: str = "repeated_documents"
 
     @property
     def page(self) -> Integers:
@@ -107,8 +111,12 @@ def check_ranks(
     order: Integers | slice,
     report: LogReport,
     source: TableSource,
+    pieces: Booleans | None = None,
 ) -> None:
-    """Count pages with gaps or ties in their ranks; a negative rank is an error."""
+    """Count pages with gaps or ties in their ranks, and those that begin below the first rank.
+
+    ``pieces`` (n,) are pages that are counted as pieces of another. A negative rank is an error.
+    """
     if rank is None or not len(rank):
         return
     if (rank < 0).any():
@@ -117,9 +125,56 @@ def check_ranks(
     sorted_page, sorted_rank = page[order], rank[order]
     same = sorted_page[1:] == sorted_page[:-1]
     steps = np.diff(sorted_rank)
-    first = np.concatenate([[True], ~same])
-    base = min(int(rank.min()), 1)
-    late = sorted_page[first][sorted_rank[first] > base]
-    gaps = np.concatenate([sorted_page[1:][same & (steps > 1)], late])
-    report.count("rank_gaps", len(np.unique(gaps)))
+    report.count("rank_gaps", len(np.unique(sorted_page[1:][same & (steps > 1)])))
     report.count("rank_ties", len(np.unique(sorted_page[1:][same & (steps == 0)])))
+    first = np.concatenate([[True], ~same])
+    late = sorted_rank[first] > first_rank(rank)
+    if pieces is not None:
+        late &= ~pieces[sorted_page[first]]
+    report.count("late_pages", int(late.sum()))
+    if late.any():
+        begins = np.unique(sorted_rank[first][late])
+        shown = ", ".join(map(str, begins[:5])) + (", …" if len(begins) > 5 else "")
+        report.notes.append(
+            f"Pages that begin at rank {shown} are read as if they began at the first slot."
+        )
+
+
+def first_rank(rank: Integers) -> int:
+    """Return the rank that pages begin with: 0 or 1."""
+    return min(int(rank.min()), 1)
+
+
+def find_pieces(
+    keys: list[Integers], starts: Integers, rank: Integers | None, document: Ids
+) -> Booleans:
+    """Return which pages look like the rest of an earlier one, whose rows stand apart, (n,).
+
+    Pages are runs of rows that begin at ``starts`` (n,). A piece has the same ``keys``, (rows,)
+    each, as an earlier page (query, session, user). With ranks it goes on where the latest such
+    page ended; without, it shows none of the documents that those before it show.
+    """
+    found = np.zeros(len(starts), dtype=bool)
+    if rank is not None:
+        late = rank[starts] > first_rank(rank)
+        if not late.any():
+            return found
+    key = np.zeros(len(starts), dtype=np.int64)
+    for codes in keys:
+        key = number_values(key * (np.int64(codes.max()) + 2) + codes[starts] + 1)
+    first = np.zeros(len(starts), dtype=bool)
+    first[first_rows(key, int(key.max()) + 1)] = True
+    if first.all():
+        return found
+    lengths = np.diff(np.append(starts, len(keys[0])))
+    if rank is None:
+        shown = np.repeat(key, lengths) * np.int64(len(document.names)) + document.codes
+        pairs = number_values(shown)
+        again = np.ones(len(pairs), dtype=bool)
+        again[first_rows(pairs, int(pairs.max()) + 1)] = False
+        return ~first & ~np.logical_or.reduceat(again, starts)
+    order = np.argsort(key, kind="stable")
+    ends = rank[starts + lengths - 1]
+    goes_on = rank[starts][order][1:] == ends[order][:-1] + 1
+    found[order[1:]] = goes_on & (key[order][1:] == key[order][:-1])
+    return found & late

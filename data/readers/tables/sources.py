@@ -43,8 +43,8 @@ def own_errors(where: str) -> Iterator[None]:
         raise BadLog(f"{where}: cannot be read ({shorten(error)})") from error
 
 
-def shorten(error: Exception) -> str:
-    """Return the beginning of an error's text, on one line."""
+def shorten(error: Exception | str) -> str:
+    """Return the beginning of a text, on one line."""
     text = " ".join(str(error).split())
     return text if len(text) <= 300 else text[:300] + "…"
 

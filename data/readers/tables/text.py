@@ -33,6 +33,9 @@ from .sources import (
 _DELIMITERS = ",\t;|"
 _HEADER_BYTES = 1 << 20
 _BLOCKS = (4 << 20, 256 << 20)  # bytes that Arrow parses at a time; a row must fit
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "a flag": bool, "a number": (int, float), "a text": str, "a list": list,
+}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -222,11 +225,40 @@ def _read_json(text: _Text, types: dict[str, pa.DataType] | None) -> pa.Table:
             failure = error
             if "block" not in str(error):
                 break
+    _find_bad_line(text)
+    raise BadLog(f"{text.path}: cannot be read ({shorten(failure)})") from failure
+
+
+def _find_bad_line(text: _Text) -> None:
+    """Raise an error with the first line that is no object, or has a value of another kind."""
+    seen: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(text.lines(), start=1):
+        if not line.strip():
+            continue
         try:
-            right = not line.strip() or isinstance(json.loads(line), dict)
+            found = json.loads(line)
+            kinds = list(_kinds(found, ""))
         except (ValueError, RecursionError) as error:
             raise BadLog(f"{text.path}, line {number}: not JSON ({error})") from error
-        if not right:
+        if not isinstance(found, dict):
             raise BadLog(f"{text.path}, line {number}: not a JSON object")
-    raise BadLog(f"{text.path}: cannot be read ({shorten(failure)})") from failure
+        for name, kind in kinds:
+            before, first = seen.setdefault(name, (kind, number))
+            if kind != before:
+                raise BadLog(
+                    f"{text.path}, line {number}: {name} is {kind}, but in line {first} it is "
+                    f"{before}; a column must be of one kind"
+                )
+
+
+def _kinds(value: object, name: str) -> Iterator[tuple[str, str]]:
+    """Yield each value of a JSON object with its name and its kind; null is of any kind."""
+    if name and value is not None:
+        known = (kind for kind, types in _KINDS.items() if isinstance(value, types))
+        yield name, next(known, "an object")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _kinds(inner, f"{name}.{key}" if name else f"column {key!r}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _kinds(inner, f"{name or 'a line'}, in its list")

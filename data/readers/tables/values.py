@@ -13,7 +13,8 @@ from ....common.typing import Booleans, Floats, Integers
 from .sources import BadLog, TableSource, shorten
 
 _YES = ("1", "true", "t", "yes", "y", "click", "clicked")
-_NO = ("0", "false", "f", "no", "n", "", "skip", "none", "null", "nan")
+_EMPTY = ("", "none", "null", "nan", "na", "n/a", "<na>", "\\n")
+_NO = ("0", "false", "f", "no", "n", "skip", "skipped", *_EMPTY)
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -63,6 +64,20 @@ def value_type(column: pa.ChunkedArray) -> pa.DataType:
 def is_text(kind: pa.DataType) -> bool:
     """Whether a type is one of text."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of ids as texts; whole numbers that are written as floats are such."""
+    kind = value_type(column)
+    if kind != column.type:
+        column = column.cast(kind)
+    if pa.types.is_floating(kind):
+        values = column.cast(pa.float64())
+        whole = pc.and_(pc.equal(values, pc.round(values)), pc.less(pc.abs(values), 2.0**53))
+        texts = pc.if_else(whole, values, None).cast(pa.int64()).cast(pa.string())
+        odd = pc.if_else(pc.is_nan(values), None, values).cast(pa.string())
+        return pc.coalesce(texts, odd)
+    return column.cast(pa.string())
 
 
 def as_mask(flags: pa.Array | pa.ChunkedArray) -> Booleans:
@@ -165,7 +180,7 @@ def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Flo
         if not (yes | no).all():
             return _written_counts(encoded, words)
         codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
-        empty = as_mask(pc.is_in(words, pa.array(["", "none", "null", "nan"])))
+        empty = as_mask(pc.is_in(words, pa.array(_EMPTY)))
         return np.append(np.where(empty, np.nan, yes.astype(np.float64)), np.nan)[codes]
     if kind != column.type:
         column = column.cast(kind)
@@ -186,11 +201,21 @@ def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Flo
     return values
 
 
+def are_counts(column: pa.ChunkedArray) -> bool:
+    """Whether texts are flags or counts."""
+    encoded = one_dictionary(column)
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())))
+    known = as_mask(pc.is_in(words, pa.array(_YES + _NO)))
+    return bool(known.all()) or _written_counts(encoded, words) is not None
+
+
 def _written_counts(encoded: pa.DictionaryArray, words: pa.StringArray) -> Floats | None:
     """Return counts that are written as text, (n,); None where a text is no whole number."""
-    if not as_mask(pc.match_substring_regex(words, r"^[0-9]{0,15}$")).all():
+    empty = pc.is_in(words, pa.array(_EMPTY))
+    written = pc.or_(empty, pc.match_substring_regex(words, r"^[0-9]{1,15}(\.0*)?$"))
+    if not as_mask(written).all():
         return None
-    filled = pc.if_else(pc.equal(words, ""), None, words).cast(pa.float64())
+    filled = pc.if_else(empty, None, words).cast(pa.float64())
     codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
     return np.append(filled.to_numpy(zero_copy_only=False), np.nan)[codes]
 

@@ -38,8 +38,25 @@ def test_clicks_are_found(name):
     assert read_log(renamed(click=name))[1].clicks.tolist() == [[0, 1], [0, 0]]
 
 
-def test_a_user_beside_a_query_is_the_user():
-    _, log = read_log(PLAIN | {"user_id": [1, 1, 2, 2]})
+USERS = ["user_id", "visitor", "visitorId", "client_id", "customer_id", "member_id", "cookie",
+         "user_pseudo_id", "fullVisitorId"]  # fmt: skip
+
+
+@loop_over("name", USERS)
+def test_a_user_beside_a_query_is_the_user(name):
+    _, log = read_log(PLAIN | {name: [1, 1, 2, 2]})
+    assert log.extra["user"].tolist() == ["1", "2"]
+
+
+@loop_over("name", USERS)
+def test_without_a_query_the_user_is_the_query(name):
+    world, log = read_log(renamed(query=name))
+    assert world.query_ids.tolist() == ["a", "b"]
+    assert "user" not in log.extra
+
+
+def test_a_user_id_goes_before_the_device_that_it_used():
+    _, log = read_log(PLAIN | {"user_id": [1, 1, 2, 2], "device_id": [3, 3, 4, 4]})
     assert log.extra["user"].tolist() == ["1", "2"]
 
 

@@ -22,17 +22,27 @@ MANY = {
     "rank": [1] * 200 + [1, 2, 3],
     "click": [0] * 203,
 }
+SESSIONS = {"query": ["a"] * 4, "doc": list("uvwx"), "click": [0, 1, 0, 0]}
 CASES = [
     ("clicks_not_shown", 2, CLICKED),
     ("missing_clicks", 1, PLAIN | {"click": [0, 1, None, 0]}),
     ("repeated_documents", 1, PLAIN | {"doc": ["u", "v", "w", "w"]}),
     ("rank_gaps", 1, PLAIN | {"rank": [1, 2, 1, 4]}),
-    ("rank_gaps", 1, PLAIN | {"rank": [2, 3, 1, 2]}),
-    ("rank_gaps", 1, PLAIN | {"rank": [0, 1, 1, 2]}),
+    ("late_pages", 1, PLAIN | {"rank": [2, 3, 1, 2]}),
+    ("late_pages", 1, PLAIN | {"rank": [0, 1, 1, 2]}),
+    ("late_pages", 2, PLAIN | {"rank": [2, 3, 2, 3]}),
+    ("late_pages", 2, PLAIN | {"rank": [11, 12, 11, 12], "page": [1, 1, 2, 2]}),
+    ("page_pieces", 2, PLAIN | {"query": list("abab"), "rank": [1, 1, 2, 2]}),
+    ("page_pieces", 2, SESSIONS | {"session": list("stst"), "rank": [1, 1, 2, 2]}),
+    ("page_pieces", 2, SESSIONS | {"session": list("stst")}),
+    ("repeated_queries", 1, SESSIONS | {"doc": list("uvuv"), "session": list("ssss")}),
     ("rank_ties", 1, PLAIN | {"rank": [1, 1, 1, 2], "page": [1, 1, 2, 2]}),
     ("mixed_pages", 1, {**MIXED, "page": [7, 7, 7, 7, 8]}),
     ("similar_queries", 1, PLAIN | {"query": ["a b", "a b", "A  B", "A  B"]}),
     ("similar_documents", 2, PLAIN | {"doc": ["u", "U", "u ", "w"]}),
+    ("similar_documents", 1, PLAIN | {"doc": ["green tea", "green\u00a0tea", "x", "y"]}),
+    ("similar_documents", 1, PLAIN | {"doc": ["tea", "\ufefftea", "x", "y"]}),
+    ("similar_documents", 1, PLAIN | {"doc": ["Straße", "STRASSE", "x", "Σ"]}),
     ("zero_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]}),
     ("tiny_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 1e-7, 1e-7]}),
     ("long_pages", 1, MANY),
@@ -64,6 +74,33 @@ def test_features_that_differ_are_counted():
     with pytest.warns(UserWarning, match="1 documents with different features"):
         world, _ = read_log(table, features="length")
     assert world.features[0, :, 0].tolist() == [1, 2, 4]
+
+
+def test_sessions_that_stand_mixed_are_said_to_be_why_a_document_is_twice_on_a_page():
+    table = PLAIN | {"query": ["a"] * 4, "doc": list("uvvu"), "rank": [1, 1, 2, 2]}
+    with pytest.warns(UserWarning, match="several sessions stand mixed.*give session=…, user="):
+        report = read_log(table).report
+    assert report.oddities == {"late_pages": 1, "mixed_sessions": 1}
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_that_interleave_are_put_together_by_page_ids():
+    table = {"query": list("abab"), "doc": list("uuvw"), "rank": [1, 1, 2, 2], "click": [0] * 4}
+    world, _ = read_log(table | {"page": list("1212")})
+    assert world.doc_ids.tolist() == [["u", "v"], ["u", "w"]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_session_that_comes_back_to_a_query_is_no_piece_of_its_first_page():
+    for ranks in ({}, {"rank": [1, 2, 1, 1, 2]}):
+        table = {"query": list("aabaa"), "doc": list("uvwvu"), "click": [0] * 5} | ranks
+        assert len(read_log(table | {"session": list("sssss")})[1]) == 3
+
+
+def test_the_report_says_at_which_rank_late_pages_begin():
+    with pytest.warns(UserWarning, match="2 pages that begin below the first rank"):
+        report = read_log(PLAIN | {"rank": [2, 3, 2, 3]}).report
+    assert "Pages that begin at rank 2 are read as if they began at the first slot." in str(report)
 
 
 def test_pages_that_could_never_be_shown_are_dropped():

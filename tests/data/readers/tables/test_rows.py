@@ -68,7 +68,7 @@ def test_the_same_query_again_is_another_page_where_the_rank_does_not_rise():
 
 def test_another_session_is_another_page():
     table = {**LONG, "query": ["a"] * 5, "rank": [1, 2, 3, 4, 5], "sid": list("ssstt")}
-    with pytest.warns(UserWarning, match="1 pages with gaps"):
+    with pytest.warns(UserWarning, match="1 pages that begin below the first rank"):
         _, log = read_log(table)
     assert log.clicks.tolist() == CLICKS
 

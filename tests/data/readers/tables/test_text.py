@@ -140,3 +140,28 @@ def test_a_missing_file_and_a_folder_are_errors_that_name_them(tmp_path):
         read_log(tmp_path / "nowhere.csv")
     with pytest.raises(BadLog, match="a folder, not a file"):
         read_log(tmp_path)
+
+
+@loop_over(
+    ("line", "message"),
+    [
+        ('"query": "a", "rank": 2, "click": "no"', "column 'click' is a text, .*line 2.* a number"),
+        ('"query": ["a"], "rank": 2, "click": 1', "column 'query' is a list, .* a text"),
+        ('"query": 7, "rank": 2, "click": 1', "column 'query' is a number, .* a text"),
+        ('"query": "a", "rank": 2.5, "click": 1', "the rank is 2.5"),
+    ],
+)
+def test_a_wrong_type_in_json_lines_is_an_error_with_its_line(tmp_path, line, message):
+    path = tmp_path / "log.jsonl"
+    first = '{"query": "a", "doc": "u", "rank": 1, "click": 0}'
+    path.write_text(f'\n{first}\n\n{{"doc": "v", {line}}}\n')
+    with pytest.raises(BadLog, match=rf"log\.jsonl, line 4: {message}"):
+        read_log(path)
+
+
+def test_a_wrong_type_far_down_in_json_lines_is_an_error_with_its_line(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = ['{"query": "a", "doc": "%s", "rank": 1, "click": 0}' % ("u" * 100)] * 50_000
+    path.write_text("\n".join([*rows, '{"query": "a", "doc": "u", "rank": 1, "click": [0]}']))
+    with pytest.raises(BadLog, match="line 50001: column 'click' is a list"):
+        read_log(path)
