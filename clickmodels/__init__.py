@@ -22,12 +22,12 @@ from .rctr import RCTR
 from .registry import register, registered
 from .sdbn import SDBN
 from .ubm import UBM
-from .users import true_user, user_names
+from .users import true_user, user_names, user_takes
 
 __all__ = [
     "ARM", "ARMNC", "CCM", "CM", "CTR", "DBN", "DCM", "DCTR", "DRCTR", "NCM", "PBM", "RCTR", "SDBN",
     "UBM", "CACMMinus",
     "ClickModel", "CoCM", "Ensemble", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
     "bootstrap_weights", "fit", "member_seed", "names", "register", "registered", "true_user",
-    "user_names",
+    "user_names", "user_takes",
 ]  # fmt: skip

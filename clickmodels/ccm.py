@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..common import checks
-from .reading.attractiveness import Table, read_probabilities
+from .reading.attractiveness import read_probabilities
 from .reading.cascade import CascadeModel, CascadeReading
+from .reading.tables import Table
 from .registry import register
 from .tablefit.cascade_fit import CascadeFit
 from .tablefit.continuation import ByRelevance

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from ..common.random import Uniforms
 from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
-from .reading.attractiveness import Table
 from .reading.independent import IndependentModel
+from .reading.tables import Table
 from .registry import register
 from .saving import constructor_arguments
 from .tablefit.counting import (

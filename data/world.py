@@ -195,6 +195,14 @@ class World:
         """Whether any document has a grade."""
         return bool((self.relevance >= 0).any())
 
+    @cached_property
+    def has_ratings(self) -> bool:
+        """Whether the grades are ratings: 1 to 5 with ``max_grade=5``, and nothing has a 0.
+
+        A document without a rating has -1. Worlds of ``Ratings.world`` are like this.
+        """
+        return self.max_grade == 5 and self.has_grades and not (self.relevance == 0).any()
+
     def require_grades(self, what: str) -> None:
         """Raise unless this world has grades; ``what`` begins the sentence: "nDCG needs".
 

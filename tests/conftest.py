@@ -23,6 +23,18 @@ def small_world(n_queries: int = 6, n_docs: int = 7, short: bool = False) -> dat
     return data.World(relevance, features, probs, name="small")
 
 
+def small_ratings_world(n_queries: int = 6, n_docs: int = 7, short: bool = False) -> data.World:
+    """A world of random ratings, some missing; with ``short`` lists as in ``small_world``."""
+    grades = small_world(n_queries, n_docs, short)
+    relevance = np.array([-1, 2, 3, 4, 5])[grades.relevance]  # a candidate of grade 0 is unrated
+    relevance[~grades.candidates] = -1
+    relevance[0, 0] = 1
+    return data.World(
+        relevance, grades.features, grades.query_probs, grades.candidates, max_grade=5,
+        name="small ratings",
+    )  # fmt: skip
+
+
 def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
     """A model of each structure with random parameters for pages of ``SLOTS`` slots."""
     rng = np.random.default_rng(seed)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from ...common import checks
 from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
 from ..pages import check_pages, zero_after_impossible
-from .attractiveness import Table, WithAttractiveness
+from .attractiveness import WithAttractiveness
+from .tables import Table, as_table
 
 
 class AfterClick(Protocol):
@@ -118,8 +118,11 @@ class Satisfaction:
     """P(satisfied | clicked), (Q, N), as what it leaves of P(reading goes on) after a click."""
 
     def __init__(self, satisfaction: ArrayLike, shape: tuple[int, int], goes_on: float) -> None:
-        self.table, self._goes_on = Table(satisfaction, "satisfaction"), goes_on
-        checks.same_shape(self.table.values, shape, "satisfaction", "attractiveness")
+        self.table, self._goes_on = as_table(satisfaction, "satisfaction"), goes_on
+        if self.table.shape != shape:
+            raise ValueError(
+                f"satisfaction has shape {self.table.shape}, but attractiveness needs {shape}"
+            )
 
     def columns(self, query: Integers, columns: Integers) -> Floats:
         """Return P(not satisfied) times P(reading goes on), (K, n)."""
@@ -134,13 +137,12 @@ class SatisfiedReading(CascadeReading):
     """Reading until satisfied by a clicked document, or tired: ``goes_on`` after each rank."""
 
     def __init__(self, attractive: Table, satisfaction: ArrayLike, goes_on: float) -> None:
-        n_queries, n_docs = attractive.values.shape
-        satisfied = Satisfaction(satisfaction, (n_queries, n_docs), goes_on)
+        satisfied = Satisfaction(satisfaction, attractive.shape, goes_on)
         super().__init__(attractive, goes_on, satisfied)
         self.satisfied = satisfied.table
         # P(attractive and satisfying): one uniform decides click and satisfaction together.
-        self.satisfying = Table(attractive.values * self.satisfied.values, "relevance")
-        self._goes_on = Table(goes_on * (1.0 - self.satisfying.values), "continuation")
+        self.satisfying = attractive.change(np.multiply, self.satisfied)
+        self._goes_on = self.satisfying.change(lambda values: goes_on * (1.0 - values))
 
     def scores(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of each page, (n,)."""

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_world
+from conftest import SLOTS, random_models, small_ratings_world, small_world
 from looping import loop_over
 from model_contract import (
     CHECKS,
@@ -77,6 +77,12 @@ def test_every_check_is_run_on_a_registered_model():
 @pytest.mark.parametrize("short", [False, True], ids=["full lists", "short lists"])
 def test_a_true_user(name, short, tmp_path):
     check_model(clickmodels.true_user(name, small_world(short=short)), tmp_path)
+
+
+@pytest.mark.parametrize("name", clickmodels.user_names("ratings"))
+@pytest.mark.parametrize("short", [False, True], ids=["full lists", "short lists"])
+def test_a_true_user_of_ratings(name, short, tmp_path):
+    check_model(clickmodels.true_user(name, small_ratings_world(short=short)), tmp_path)
 
 
 @pytest.mark.parametrize("variant", variants(FITTED), ids="-".join)
