@@ -2,8 +2,8 @@
 
 They are Table 1 and section 3.3 of "User Behavior and Bias in Click-Based Recommender Evaluation",
 made of PBM, UBM and SDBN. An item that is examined is clicked with a probability that depends on
-its rating (``ATTRACTIVENESS``); one without a rating never is. The users differ in what they examine, with
-p the position from 1:
+its rating (``ATTRACTIVENESS``); one without a rating never is. The users differ in what they
+examine, with p the position from 1:
 
 - no-bias: all positions.
 - examination: position p with ``decay`` (p).

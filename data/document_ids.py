@@ -169,7 +169,7 @@ class DocumentIds:
     def blocks(self) -> Iterator[NDArray[np.str_]]:
         """Yield the padded array in pieces of some rows."""
         rows = max(_BLOCK // max(self.shape[1] * self.dtype.itemsize, 1), 1)
-        first = self[np.arange(min(rows, self.shape[0]))] if self.repeats else None
+        first = np.tile(self[:1], (min(rows, self.shape[0]), 1)) if self.repeats else None
         for start in range(0, self.shape[0], rows):
             end = min(start + rows, self.shape[0])
             yield self[np.arange(start, end)] if first is None else first[: end - start]

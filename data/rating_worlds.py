@@ -24,7 +24,7 @@ def make_rating_world(
     test: Ratings, train: Ratings, training_items: bool, factors: int | None
 ) -> World:
     """Return the world of ``Ratings.world``, which has the checks and the explanation."""
-    asked = np.unique(test.user).astype(np.int64)
+    asked = np.flatnonzero(np.bincount(test.user))
     row = np.full(test.n_users, -1)  # of each user in the world
     row[asked] = np.arange(len(asked))
     shape = len(asked), test.n_items
@@ -32,7 +32,7 @@ def make_rating_world(
     relevance = np.full(shape, -1, dtype=np.int8)
     relevance[row[test.user], test.item] = test.rating
     candidates = np.zeros(shape, dtype=bool)
-    candidates[:, np.unique(train.item)] = True
+    candidates[:, np.bincount(train.item, minlength=shape[1]) > 0] = True
     if not training_items:
         own = row[train.user] >= 0
         candidates[row[train.user[own]], train.item[own]] = False

@@ -200,18 +200,23 @@ class Ratings:
         for name in ("user_ids", "item_ids"):
             if not np.array_equal(getattr(self, name), getattr(train, name)):
                 raise ValueError(f"train has other {name} than these ratings")
-        both = np.isin(self.pair_keys(), train.pair_keys())
+        if not len(self):
+            raise ValueError("there are no test ratings, so nobody to recommend anything to")
+        self._check_apart(train)
+        if factors is not None:
+            factors = checks.positive_integer(factors, "factors")
+        return make_rating_world(self, train, training_items, factors)
+
+    def _check_apart(self, train: Ratings) -> None:
+        keys, known = self.pair_keys(), np.sort(train.pair_keys())
+        places = np.searchsorted(known, keys)
+        both = np.append(known, -1)[places] == keys
         if both.any():
             row = int(both.argmax())
             raise BadRating(
                 row, f"the rating of item {self.item_ids[self.item[row]]} by user "
                 f"{self.user_ids[self.user[row]]} is in the training part, too",
             )  # fmt: skip
-        if not len(self):
-            raise ValueError("there are no test ratings, so nobody to recommend anything to")
-        if factors is not None:
-            factors = checks.positive_integer(factors, "factors")
-        return make_rating_world(self, train, training_items, factors)
 
 
 def _check_ids(value: ArrayLike, name: str) -> NDArray[np.str_]:
