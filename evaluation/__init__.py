@@ -1,6 +1,6 @@
 """Metrics, values of policies, off-policy estimates, the optimiser's curse, intervals, tables."""
 
-from ..policies import slate_marginals
+from ..policies import rank_marginals, slate_marginals
 from ..policies.propensities import WrongLogging
 from .agreement import Agreement, rank_agreement
 from .crossing import CrossTable, judge_policy, share_hardly_shown
@@ -34,6 +34,6 @@ __all__ = [
     "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "deploy", "describe_log",
     "estimate", "estimator_names", "importance_weights", "interval", "judge_policy",
     "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
-    "perplexity_interval", "rank_agreement", "recall", "share_hardly_shown", "slate_marginals",
-    "slate_rewards", "tied_ranks", "value", "welch",
+    "perplexity_interval", "rank_agreement", "rank_marginals", "recall", "share_hardly_shown",
+    "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip

@@ -5,6 +5,8 @@ from .cached import Remembering
 from .deployed_rankings import DeployedRankings
 from .deterministic import Found, Ranker
 from .estimation.estimated import EstimatedLogging, UncertainPropensities, estimate_logging
+from .given_set.conditional import GivenSet, marginals_given_set
+from .given_set.marginals import log_set_probability, rank_marginals
 from .mixture import Mixture, epsilon_uniform
 from .optimise.max_reward import max_reward, top_down
 from .plackett_luce import PlackettLuce, Uniform, stochastic
@@ -16,10 +18,11 @@ from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "DeployedRankings", "EstimatedLogging", "Found", "Mixture", "PlackettLuce", "Policy",
-    "Product", "Ranker", "Remembering", "SlateLearner", "SlateMoments", "SlatePseudoinverse",
-    "UncertainPropensities", "Uniform", "epsilon_uniform", "estimate_logging", "feature_group",
-    "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates", "logging_policy",
-    "max_reward", "named_ranker", "p_alpha", "ranker_names", "ranker_scores", "register",
-    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
+    "DeployedRankings", "EstimatedLogging", "Found", "GivenSet", "Mixture", "PlackettLuce",
+    "Policy", "Product", "Ranker", "Remembering", "SlateLearner", "SlateMoments",
+    "SlatePseudoinverse", "UncertainPropensities", "Uniform", "epsilon_uniform", "estimate_logging",
+    "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
+    "log_set_probability", "logging_policy", "marginals_given_set", "max_reward", "named_ranker",
+    "p_alpha", "rank_marginals", "ranker_names", "ranker_scores", "register", "slate_marginals",
+    "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from ..common.storage import load_arrays, save_arrays
 from ..common.typing import Floats, Integers
 from ..data import World
 from .deployed_rankings import DeployedRankings
+from .given_set.conditional import GivenSet, orders_given_set
 from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
 
 _CLASSES: dict[str, type[Policy]] = {}
@@ -109,6 +110,19 @@ class Policy:
         if isinstance(given, SlateMoments):
             return given
         return moments_from_arrays(self, given)
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return where the documents ``shown`` (n, k) stand, given that exactly they are shown.
+
+        Called by ``policies.marginals_given_set`` with checked arguments. The log-probability of a
+        set that is never shown is -inf. Here: all orders of short pages are scored where there are
+        log-probabilities, otherwise pages are drawn.
+        """
+        return orders_given_set(self, query, shown, seed)
+
+    def why_never(self, query: int, documents: list[int]) -> str:
+        """Say why a page of a query never shows exactly these documents; empty if nobody knows."""
+        return ""
 
     def state(self) -> dict[str, Any]:
         """Return the keyword arguments of ``from_state``: arrays and JSON values."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..common import checks
 from ..common.typing import Floats, Integers
 from .base import Policy, pack_policy, register, unpack_policy
+from .given_set.conditional import GivenSet
 from .slates.moments import SAMPLES, SlateMoments
 
 
@@ -54,6 +55,14 @@ class Remembering(Policy):
     def greedy(self, query: ArrayLike) -> Integers:
         """Return the other policy's greedy rankings, (n, K)."""
         return self.policy.greedy(query)
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return the other policy's marginals given the set."""
+        return self.policy.given_set(query, shown, seed)
+
+    def why_never(self, query: int, documents: list[int]) -> str:
+        """Say why the other policy never shows exactly these documents."""
+        return self.policy.why_never(query, documents)
 
     def state(self) -> dict[str, Any]:
         """Return the other policy's state; moments are not saved."""

@@ -12,6 +12,7 @@ from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import World
 from .base import Policy, pack_policy, register, unpack_policy
+from .given_set.conditional import GivenSet, mix_given
 from .plackett_luce import Uniform
 from .slates.moments import SAMPLES, SlateMoments, mix_moments
 
@@ -78,6 +79,12 @@ class Mixture(Policy):
         """Return the mixture of the policies' moments, exact where theirs are."""
         parts = [policy.slate_moments(query, samples, seed) for policy in self.policies]
         return mix_moments(parts, self.weights.tolist())
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return the mixture of the policies' marginals, each as likely as it shows the set."""
+        parts = [policy.given_set(query, shown, seed) for policy in self.policies]
+        with np.errstate(divide="ignore"):
+            return mix_given(parts, np.log(self.weights).tolist())
 
     def state(self) -> dict[str, Any]:
         """Return the weights and the states of the policies."""

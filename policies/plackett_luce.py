@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.ordering import order_by_keys
-from ..common.typing import Floats, Integers
+from ..common.typing import Booleans, Floats, Integers
 from ..data import World
 from .base import Policy, candidate_scores, register
+from .given_set.conditional import GivenSet, check_lengths, check_possible
+from .given_set.marginals import check_shown, marginals_of_logs, split_logs
+from .given_set.orders import draw_orders
 from .slates import draws
 from .slates.document_types import TypeTable, UniformTable
 from .slates.moments import SlateMoments
@@ -193,6 +196,65 @@ class PlackettLuce(Policy):
         if draws.count_work(ways, min(self.slots, len(candidates))) > draws.MOST_WORK:
             return None
         return SlateMoments(types, _type_table(ways, tuple(logs.tolist()), self.slots))
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return where displayed documents stand given the set, exactly (``rank_marginals``)."""
+        possible = self._shows_set(query, shown)
+        n, k = shown.shape
+        probabilities, log_probability = np.zeros((n, k, k)), np.full(n, -np.inf)
+        rows = slice(None) if possible.all() else np.flatnonzero(possible)
+        logs, log_rest = split_logs(self._logs[query[rows]], shown[rows])
+        lengths = (shown[rows] >= 0).sum(axis=1)
+        probabilities[rows], log_probability[rows] = marginals_of_logs(logs, log_rest, lengths)
+        return GivenSet(probabilities, log_probability)
+
+    def _shows_set(self, query: Integers, shown: Integers) -> Booleans:
+        """Return which pages, (n,), show only candidates and as many as a page has."""
+        candidates = (self.weights[query[:, None], shown] > 0) | (shown < 0)
+        length = np.minimum(self.slots, self._n_candidates[query])
+        return candidates.all(axis=1) & ((shown >= 0).sum(axis=1) == length)
+
+    def why_never(self, query: int, documents: list[int]) -> str:
+        """Say why a page never shows exactly these documents."""
+        for document in documents:
+            if self.weights[query, document] == 0:
+                return f"document {document} has weight 0, so it is no candidate"
+        length = min(self.slots, int(self._n_candidates[query]))
+        if len(documents) != length:
+            return f"its pages of this query have {length} documents, not {len(documents)}"
+        return ""
+
+    def sample_given_set(
+        self, query: ArrayLike, shown: ArrayLike, rng: np.random.Generator
+    ) -> Integers:
+        """Draw an order of displayed documents for each page, given which are displayed.
+
+        Parameters
+        ----------
+        query : (n,)
+        shown : (n, k)
+            The documents of each page in any order; -1 after those of a shorter page.
+
+        Returns
+        -------
+        ranking : (n, k)
+            The same documents, as a page of this policy that shows exactly them has them.
+
+        Notes
+        -----
+        Exact, and O(N + k log k) a page (``given_set.orders``).
+        """
+        query = self.check_query(query)
+        documents = check_shown(shown, self.shape[1])
+        check_lengths(query, documents)
+        check_possible(self, query, documents, self._shows_set(query, documents))
+        ranking = np.empty_like(documents)
+        for start in range(0, len(query), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            logs, log_rest = split_logs(self._logs[query[part]], documents[part])
+            order = draw_orders(logs, log_rest, rng)
+            ranking[part] = np.take_along_axis(documents[part], order, axis=1)
+        return ranking
 
 
 @lru_cache(maxsize=1024)

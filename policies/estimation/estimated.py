@@ -14,6 +14,7 @@ from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ..base import Policy, pack_policy, register, unpack_policy
+from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce, Uniform
 from ..slates.moments import SAMPLES, SlateMoments
 from .page_counts import PageCounts, look_up_counts
@@ -84,6 +85,14 @@ class EstimatedLogging(Policy):
     def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
         """Return the estimate's moments, exact where those of ``policy`` are."""
         return self.policy.slate_moments(query, samples, seed)
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return the estimate's marginals given the set."""
+        return self.policy.given_set(query, shown, seed)
+
+    def why_never(self, query: int, documents: list[int]) -> str:
+        """Say why the estimate never shows exactly these documents."""
+        return self.policy.why_never(query, documents)
 
     def __repr__(self) -> str:
         n_queries, n_docs = self.shape

@@ -11,6 +11,7 @@ from ...common import checks
 from ...common.grouping import group_rows
 from ...common.typing import Floats, Integers
 from ..base import Policy, pack_policy, register, unpack_policy
+from ..given_set.conditional import GivenSet, count_orders, counted_given, mix_given
 from ..slates.moments import SAMPLES, SlateMoments, mix_moments
 
 
@@ -110,6 +111,16 @@ class PageCounts(Policy):
         flat = shown[:, :, :-1].reshape(len(pages), -1)
         pair = ((flat * share[:, None]).T @ flat).reshape((self.slots, self.shape[1]) * 2)
         return SlateMoments.from_arrays(np.einsum("jaja->ja", pair), pair)
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return the mixture of what the log's pages with this set say and the other policy."""
+        known = (self.query, self.ranking, self.counts)
+        impressions = self.impressions[query]
+        logged = counted_given(*count_orders(known, query, shown), np.maximum(impressions, 1.0))
+        other = self.policy.given_set(query, shown, seed)
+        with np.errstate(divide="ignore"):
+            shares = np.log(impressions / (impressions + self.prior))
+        return mix_given([logged, other], [shares, -np.log1p(impressions / self.prior)])
 
     def state(self) -> dict[str, Any]:
         """Return the pages, their counts, and the other policy's state."""

@@ -12,6 +12,7 @@ from ...common import checks
 from ...common.typing import Floats, Integers
 from ...data import World
 from ..base import Policy, pack_policy, register, unpack_policy
+from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce
 from ..slates.document_types import TypeTable
 from ..slates.moments import SAMPLES, SlateMoments
@@ -75,6 +76,21 @@ class ShortPages(Policy):
         """Return the moments: those of full pages, times how often a page reaches both slots."""
         reached = 1.0 - np.cumsum(self.lengths[query, :-1])  # (K,): longer than the slot's number
         return _shorten(self.policy.slate_moments(query, samples, seed), np.maximum(reached, 0.0))
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return the marginals of Plackett-Luce pages as long as these, given the set."""
+        n, k = shown.shape
+        lengths = (shown >= 0).sum(axis=1)
+        probabilities, log_probability = np.zeros((n, k, k)), np.full(n, -np.inf)
+        log_probability[lengths == 0] = 0.0
+        for slots in np.unique(lengths[(lengths > 0) & (lengths <= self.slots)]).tolist():
+            rows = np.flatnonzero(lengths == slots)
+            found = self._shorter(slots).given_set(query[rows], shown[rows, :slots])
+            probabilities[rows, :slots, :slots] = found.probabilities
+            log_probability[rows] = found.log_probability
+        with np.errstate(divide="ignore"):
+            log_probability += np.log(self.lengths[query, np.minimum(lengths, self.slots)])
+        return GivenSet(probabilities, log_probability)
 
     def state(self) -> dict[str, Any]:
         """Return the lengths and the Plackett-Luce policy's state."""

@@ -37,9 +37,7 @@ def test_the_pseudoinverse_is_kept_for_the_next_target(remembering):
 def test_it_shows_what_the_policy_shows():
     keeping = Remembering(KNOWN)
     query = np.arange(Q)
-    one, other = (
-        policy.draw(query, np.random.default_rng(0)) for policy in (keeping, KNOWN)
-    )
+    one, other = (policy.draw(query, np.random.default_rng(0)) for policy in (keeping, KNOWN))
     np.testing.assert_array_equal(one[0], other[0])
     np.testing.assert_array_equal(one[1], other[1])
     np.testing.assert_array_equal(keeping.log_prob(query, one[0]), other[1])

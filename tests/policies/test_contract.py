@@ -15,8 +15,9 @@ from conftest import small_world
 from policy_variants import CANDIDATES, VARIANTS, product_with_empty_slots
 from scipy.stats import chisquare
 
+from clickgym.common.checks import find_repeats
 from clickgym.data import World
-from clickgym.policies import Policy, slate_moments
+from clickgym.policies import Policy, marginals_given_set, slate_moments
 from clickgym.policies.base import registered
 
 EXAMPLES = dict(saved_files.make_policies(World(np.random.default_rng(0).integers(0, 5, (4, 5)))))
@@ -148,6 +149,28 @@ def test_moments_are_those_of_all_pages(name):
             np.testing.assert_allclose(moments.single, single, rtol=0, atol=error, err_msg=label)
             pair = np.einsum("pka,plb->kalb", chance[:, None, None] * shown, shown, optimize=True)
             np.testing.assert_allclose(moments.pair, pair, rtol=0, atol=error, err_msg=label)
+
+
+@every_policy
+def test_marginals_given_the_set_are_those_of_all_pages(name):
+    for label, policy in cases(name):
+        pages = all_pages(policy)
+        for query in range(policy.shape[0]):
+            sets = {}  # for each set of documents its pages and their probabilities
+            for page, chance in zip(pages, np.exp(log_probs(policy, query, pages)), strict=True):
+                if chance > 0 and not find_repeats(page[None])[0]:
+                    sets.setdefault(tuple(sorted(page, reverse=True)), []).append((page, chance))
+            shown = np.array(list(sets), dtype=int).reshape(-1, policy.slots)
+            given = marginals_given_set(policy, np.full(len(shown), query), shown)
+            assert given.standard_error is None, label
+            for row, found in enumerate(sets.values()):
+                total = sum(chance for _, chance in found)
+                stands = [chance * (page == shown[row][:, None]) for page, chance in found]
+                expected = np.sum(stands, axis=0) / total * (shown[row] >= 0)[:, None]
+                np.testing.assert_allclose(
+                    given.probabilities[row], expected, rtol=0, atol=1e-10, err_msg=label
+                )
+                assert given.log_probability[row] == pytest.approx(np.log(total), abs=1e-9), label
 
 
 @every_policy
