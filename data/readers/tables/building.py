@@ -25,6 +25,7 @@ from .values import Ids, number, page_array
 
 _KEPT = ("session", "user", "time", "page")  # roles that stay with the log
 _BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"  # white space of any script, and marks of no width
+_FEW = 20  # shown documents, which may all be clicked by chance
 _ADVICE = "slots= cuts long pages; or give fewer features, or read a part of the log"
 
 
@@ -173,6 +174,9 @@ def _count_oddities(slots: Slots, pairs: _Pairs, report: LogReport) -> None:
     report.count(slots.repeats, len(np.unique(twice)))
     usual = int(np.quantile(slots.lengths, 0.99, method="inverted_cdf"))
     report.count("long_pages", int((slots.lengths > usual).sum()))
+    if len(slots.clicked) >= _FEW:
+        report.count("all_clicked", len(slots.clicked) if slots.clicked.all() else 0)
+        report.count("none_clicked", len(slots.clicked) if not slots.clicked.any() else 0)
     report.count("similar_queries", _similar(pairs.queries))
     report.count("similar_documents", _similar(pairs.documents))
 
@@ -265,4 +269,9 @@ def _extra(rows: Rows, slots: Slots, names: tuple[str, ...]) -> dict[str, Any]:
     for name, column in ({name: name for name in names} | kept).items():
         values = rows.table[column].take(first)
         result[name] = page_array(values, name, name in kept and name in IDS, rows.source)
+        if name == "time" and result[name].dtype.kind == "U":
+            rows.report.notes.append(
+                f"Times are texts such as {str(result[name][0])!r}, which have no order in time; "
+                "write them as 2024-05-31 14:30:00 to split by them."
+            )
     return result

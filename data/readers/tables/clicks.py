@@ -121,5 +121,11 @@ def match_clicks(slots: Slots, page: Integers, clicked: Ids, report: LogReport) 
     there[there] = shown[order][place[there]] == pairs[there]
     flags = np.zeros(len(shown), dtype=bool)
     flags[order[place[there]]] = True  # the higher slot of a document that is there twice
+    if len(page) and not flags.any():
+        examples = ", ".join(map(repr, clicked.used()[:3].to_pylist()))
+        raise BadLog(
+            f"{report.where}: the clicks, such as {examples}, are neither flags nor counts nor "
+            "ids of documents on their page; if they are ranks or the like, make flags of them"
+        )
     report.count("clicks_not_shown", int((~there).sum() + (~known).sum()))
     return flags

@@ -29,7 +29,11 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
          "itemids", "products", "productids", "results"),
         ("querydocids", "querydocid"),
     ),
-    "rank": (("rank", "position", "pos", "slot", "ranks", "positions"),),
+    "rank": (
+        ("rank", "position", "pos", "slot", "ranks", "positions"),
+        ("itemlistindex", "listposition", "resultrank", "resultposition", "displayrank",
+         "displayposition"),
+    ),
     "click": (
         ("click", "clicked", "clicks", "isclick", "isclicked", "nclicks", "clickcount",
          "clickeddocs", "clickedids", "clickeditems", "clickedurls"),
@@ -40,7 +44,11 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "session": (("session", "sessionid", "sid"),),
     "user": _USERS,
-    "time": (("time", "timestamp", "ts", "datetime", "date", "eventtime", "day"),),
+    "time": (
+        ("time", "timestamp", "ts", "datetime", "date", "eventtime", "day"),
+        ("eventtimestamp", "eventdate", "timestampms", "unixtime", "epoch", "createdat",
+         "servertime", "requesttime", "searchtime"),
+    ),
     "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
     "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),
     "weight": (("weight", "sampleweight", "impressions"),),
@@ -101,7 +109,7 @@ def find_columns(
         if role not in by_role:
             raise BadLog(
                 f"{source.where}: no column looks like the {role}; say which it is ({role}=…); "
-                f"{_list_names(source)}"
+                f"{_list_names(source)}{_doubt_header(source)}"
             )
     ordered = {role: by_role[role] for role in NAMES if role in by_role}
     return Columns(ordered, tuple(guessed))
@@ -112,9 +120,18 @@ def _list_names(source: TableSource) -> str:
     return f"its columns are {shown}" + (", …" if len(source.names) > 30 else "")
 
 
+def _doubt_header(source: TableSource) -> str:
+    """Return a question where the names do not look like those of columns."""
+    odd = any(re.fullmatch(r"\s*#.*|[\s\d.,:-]+", name) for name in source.names)
+    return "; does its first line name the columns?" if odd or len(source.names) == 1 else ""
+
+
 def _guess(source: TableSource, role: str, taken: set[str]) -> str | None:
     for group in NAMES[role]:
-        found = [name for name in source.names if name not in taken and _plain(name) in group]
+        free = [name for name in source.names if name not in taken]
+        found = [name for name in free if _plain(name) in group]
+        if not found:  # a field of records: items.item_id
+            found = [name for name in free if _plain(name.rpartition(".")[2]) in group]
         if len(found) > 1:
             raise BadLog(
                 f"{source.where}: the {role} could be any of the columns "

@@ -8,7 +8,10 @@ from .sources import BadLog
 
 ODDITIES = {
     "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
-    "missing_clicks": "clicks that are neither yes nor no (taken as no click)",
+    "missing_clicks": "clicks that are missing (taken as no click)",
+    "all_clicked": "documents, all of them clicked: a table of clicks alone does not say what else "
+    "was shown",
+    "none_clicked": "documents, none of them clicked",
     "repeated_documents": "pages that show a document twice",
     "repeated_queries": "pages that show a document twice, as where a session asks a query again: "
     "nothing says where the next page begins (give rank=… or page=…)",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet
 
@@ -90,7 +91,57 @@ class TableSource:
 def from_table(where: str, table: pa.Table) -> TableSource:
     """Return a table in memory as a source."""
     names = tuple(table.column_names)
-    return TableSource(where, names, lambda columns, ids: table.select(columns))
+    plain = TableSource(where, names, lambda columns, ids: table.select(columns))
+    return with_fields(plain, table.schema)
+
+
+def with_fields(source: TableSource, schema: pa.Schema) -> TableSource:
+    """Return the source with a column for each field of its records.
+
+    A record, or a list of records as exports of nested tables have them, becomes columns such as
+    ``items.item_id``: one list per row for each field.
+    """
+    found = [path for field in schema for path in _field_paths(field)]
+    if all(len(path) == 1 for path in found):
+        return source
+    names = tuple(".".join(path) for path in found)
+    paths = dict(zip(names, found, strict=True))
+
+    def read(columns: list[str], ids: set[str]) -> pa.Table:
+        whole = list(dict.fromkeys(paths[name][0] for name in columns))
+        table = source._read(whole, {paths[name][0] for name in ids})
+        values = [_take_field(table[paths[name][0]], paths[name][1:]) for name in columns]
+        return pa.table(values, names=columns)
+
+    return TableSource(source.where, names, read, source._place)
+
+
+def _field_paths(field: pa.Field) -> Iterator[tuple[str, ...]]:
+    kind = field.type
+    if not pa.types.is_struct(kind) and _is_list(kind):
+        kind = kind.value_type
+    if not pa.types.is_struct(kind) or not kind.num_fields:
+        yield (field.name,)
+        return
+    for index in range(kind.num_fields):
+        for path in _field_paths(kind.field(index)):
+            yield (field.name, *path)
+
+
+def _take_field(column: pa.ChunkedArray, path: tuple[str, ...]) -> pa.ChunkedArray:
+    """Return a field of records, or of each record of lists; that of a missing one is missing."""
+    for name in path:
+        if pa.types.is_struct(column.type):
+            column = pc.struct_field(column, name)
+            continue
+        lengths = pc.fill_null(pc.list_value_length(column), 0)
+        ends = pc.cumulative_sum(lengths.cast(pa.int32())).combine_chunks()
+        values = pc.struct_field(pc.list_flatten(column), name).combine_chunks()
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks)
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        column = pa.chunked_array([pa.ListArray.from_arrays(offsets, values)])
+    return column
 
 
 def open_frame(source: Source) -> TableSource:
@@ -106,11 +157,15 @@ def open_frame(source: Source) -> TableSource:
         raise BadLog(
             f"a log is read from a path, a pandas or polars frame or an Arrow table, not from a "
             f"{type(source).__name__}"
+            + ("; collect() makes a frame of it" if hasattr(source, "collect") else "")
         )
     try:
         table = pa.table(source)
     except (TypeError, ValueError, NotImplementedError) as error:  # also of columns of any objects
-        raise BadLog(f"{where}: cannot be read ({shorten(error)})") from error
+        text = shorten("; ".join(map(str, error.args)))
+        if "Conversion failed for column" in text:
+            text += "; a column must be of one kind: .astype(str) makes it text"
+        raise BadLog(f"{where}: cannot be read ({text})") from error
     return from_table(where, table)
 
 
@@ -141,9 +196,10 @@ def find_kind(path: Path) -> tuple[str, str | None]:
 def open_parquet(path: Path) -> TableSource:
     """Open a Parquet file; only the columns that are asked for are read."""
     with own_errors(str(path)), pyarrow.parquet.ParquetFile(path) as file:
-        names = tuple(file.schema_arrow.names)
+        schema = file.schema_arrow
+        names = tuple(schema.names)
         texts = {
-            name for name in names if _is_text(file.schema_arrow.field(name).type)
+            name for name in names if _is_text(schema.field(name).type)
         }  # fmt: skip
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
     sizes: dict[str, int] = {}
@@ -161,7 +217,7 @@ def open_parquet(path: Path) -> TableSource:
         table.validate(full=True)  # a damaged file may point outside of itself
         return table
 
-    return TableSource(str(path), names, read)
+    return with_fields(TableSource(str(path), names, read), schema)
 
 
 def open_arrow(path: Path) -> TableSource:
@@ -186,6 +242,12 @@ def is_path(source: Source) -> bool:
 
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
 
 
 def _plain_types(table: pa.Table) -> pa.Table:
@@ -218,7 +280,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if pa.types.is_large_binary(kind):
         return pa.large_string()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return pa.list_(_plain_type(kind.value_type))
     if pa.types.is_float16(kind):
         return pa.float32()

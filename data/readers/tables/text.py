@@ -28,10 +28,12 @@ from .sources import (
     open_parquet,
     own_errors,
     shorten,
+    with_fields,
 )
 
 _DELIMITERS = ",\t;|"
 _HEADER_BYTES = 1 << 20
+_NULLS = [*pyarrow.csv.ConvertOptions().null_values, "\\N", "None", "<NA>"]  # of databases, Python
 _BLOCKS = (4 << 20, 256 << 20)  # bytes that Arrow parses at a time; a row must fit
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "a flag": bool, "a number": (int, float), "a text": str, "a list": list,
@@ -84,7 +86,9 @@ class _Text:
                 try:
                     yield line.removeprefix(_BOM if number == 1 else b"").decode("utf-8")
                 except UnicodeDecodeError as error:
-                    raise BadLog(f"{self.path}, line {number}: not UTF-8 text ({error})") from error
+                    raise BadLog(
+                        f"{self.path}, line {number}: not UTF-8 text ({error}); save it as UTF-8"
+                    ) from error
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def _open_csv(text: _Text, kind: str) -> TableSource:
     """Open a CSV or TSV file; of a ``.csv`` the header says how fields are split."""
     path, start = text.path, text.start()
     if b"\x00" in start.split(b"\n", 1)[0]:
-        raise BadLog(f"{path}, line 1: not UTF-8 text (it has a zero byte)")
+        raise BadLog(f"{path}, line 1: not UTF-8 text (it has a zero byte); save it as UTF-8")
     first = next(text.lines(), "")
     unquoted = re.sub(r'"[^"]*"', "", first)
     dialect = _Dialect("\t" if kind == "tsv" else max(_DELIMITERS, key=unquoted.count))
@@ -155,6 +159,7 @@ def _read_csv(
 ) -> pa.Table:
     convert = pyarrow.csv.ConvertOptions(
         include_columns=columns,
+        null_values=_NULLS,
         column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in ids},
     )
     for block in _BLOCKS:  # larger blocks only where a row or a line break in quotes needs them
@@ -188,7 +193,10 @@ def _find_bad_record(text: _Text, dialect: _Dialect, width: int) -> None:
 def _open_json(text: _Text) -> TableSource:
     """Open JSON lines: one object per line."""
     if text.start().lstrip()[:1] == b"[":
-        raise BadLog(f"{text.path}, line 1: a JSON array; write one object per line instead")
+        raise BadLog(
+            f"{text.path}, line 1: a JSON array; write one object per line instead "
+            '(lines=True in pandas)'
+        )
     text.require_memory()
     table = _read_json(text, None)
     kinds = {field.name: field.type for field in table.schema}
@@ -204,10 +212,13 @@ def _open_json(text: _Text) -> TableSource:
         filled = (number for number, line in enumerate(text.lines(), start=1) if line.strip())
         return f"line {next(islice(filled, row, None), row)}"
 
-    return TableSource(str(text.path), tuple(table.column_names), read, place)
+    plain = TableSource(str(text.path), tuple(table.column_names), read, place)
+    return with_fields(plain, table.schema)
 
 
 def _as_text(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_text(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(_as_text(kind.value_type))
     return pa.string() if pa.types.is_temporal(kind) else kind

@@ -14,7 +14,9 @@ from .sources import BadLog, TableSource, shorten
 
 _YES = ("1", "true", "t", "yes", "y", "click", "clicked")
 _EMPTY = ("", "none", "null", "nan", "na", "n/a", "<na>", "\\n")
-_NO = ("0", "false", "f", "no", "n", "skip", "skipped", *_EMPTY)
+_NO = ("0", "false", "f", "no", "n", "skip", "skipped", "impression", "view", "viewed",
+       "show", "shown", "exposure", "no click", "noclick", "no_click", "not clicked", "unclicked",
+       *_EMPTY)  # fmt: skip
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -132,14 +134,15 @@ def number(
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         wrong = as_mask(pc.invert(pc.match_substring_regex(column, _NUMBER)))
+        empty = pc.is_in(pc.utf8_lower(column), pa.array(_EMPTY))
         if missing is not None:
-            wrong &= ~as_mask(pc.equal(column, ""))
+            wrong &= ~as_mask(empty)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise BadLog(
                 f"{source.describe_row(row)}: the {what} is {column[row].as_py()!r}, not a number"
             )
-        column = pc.if_else(pc.equal(column, ""), None, column)
+        column = pc.if_else(empty, None, column)
     try:
         values = column.cast(pa.float64(), safe=False).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -168,7 +171,7 @@ def whole_number(
 def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Floats | None:
     """Return clicks given as flags or counts, (n,), NaN where missing; None for other text.
 
-    Flags may be written as 0 and 1, true and false, yes and no.
+    Flags may be written as 0 and 1, true and false, yes and no; a time is a click at that time.
     """
     kind = value_type(column)
     if pa.types.is_null(kind):
@@ -186,6 +189,8 @@ def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Flo
         column = column.cast(kind)
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
+    elif pa.types.is_temporal(kind):  # when the click was
+        column = column.is_valid().cast(pa.int8())
     try:
         values = column.cast(pa.float64(), safe=False).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -237,8 +242,9 @@ def page_array(
     if role == "time":
         try:
             return texts.cast(pa.timestamp("us")).to_numpy()
-        except pa.ArrowInvalid:
-            pass  # no dates as ISO 8601 has them
+        except pa.ArrowInvalid:  # no dates as ISO 8601 has them
+            if as_mask(pc.match_substring_regex(texts, r"^[0-9]{1,18}$")).all():
+                return texts.cast(pa.int64()).to_numpy()
     return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=np.str_)
 
 

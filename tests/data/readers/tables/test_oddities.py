@@ -20,9 +20,10 @@ MANY = {
     "query": ["a"] * 203,
     "doc": [f"d{n}" for n in range(203)],
     "rank": [1] * 200 + [1, 2, 3],
-    "click": [0] * 203,
+    "click": [1] + [0] * 202,
 }
 SESSIONS = {"query": ["a"] * 4, "doc": list("uvwx"), "click": [0, 1, 0, 0]}
+EVEN = {name: values * 10 for name, values in PLAIN.items()}
 CASES = [
     ("clicks_not_shown", 2, CLICKED),
     ("missing_clicks", 1, PLAIN | {"click": [0, 1, None, 0]}),
@@ -46,6 +47,8 @@ CASES = [
     ("zero_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]}),
     ("tiny_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 1e-7, 1e-7]}),
     ("long_pages", 1, MANY),
+    ("all_clicked", 40, EVEN | {"click": [1] * 40}),
+    ("none_clicked", 40, EVEN | {"click": [0] * 40}),
     ("empty_pages", 1, CLICKED | {"docs": [["u", "v"], []], "clicks": [["v"], []]}),
     ("grade_conflicts", 1, PLAIN | {"query": ["a"] * 4, "grade": [3, 1, 2, 1]}),
 ]

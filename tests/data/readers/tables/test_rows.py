@@ -120,7 +120,7 @@ def test_numbers_that_are_the_same_in_all_rows_of_every_page_are_ids():
 
 
 def test_a_missing_click_is_none_and_counted():
-    with pytest.warns(UserWarning, match="1 clicks that are neither yes nor no"):
+    with pytest.warns(UserWarning, match="1 clicks that are missing"):
         found = read_log(LONG | {"click": [None, 1, 0, 1, 1]})
     assert found[1].clicks.tolist() == CLICKS
 

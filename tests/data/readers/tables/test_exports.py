@@ -1,0 +1,143 @@
+"""Logs as the tools that people have export them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from looping import loop_over
+
+from clickgym.data import BadLog, read_log
+
+DAY = datetime.datetime(2024, 5, 1)
+PLAIN = {
+    "query": ["a", "a", "b", "b"],
+    "doc": ["u", "v", "u", "w"],
+    "rank": [1, 2, 1, 2],
+    "click": [0, 1, 0, 0],
+}
+NESTED = [
+    {"search_term": "a", "items": [{"item_id": "v", "item_list_index": 2, "clicked": True},
+                                   {"item_id": "u", "item_list_index": 1, "clicked": False}]},
+    {"search_term": "b", "items": None},
+    {"search_term": "b", "items": [{"item_id": "u", "item_list_index": 1, "clicked": False}]},
+]  # fmt: skip
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_lists_of_records_are_read_by_their_fields(tmp_path):
+    table = pa.Table.from_pylist(NESTED)
+    pyarrow.parquet.write_table(table, tmp_path / "log.parquet")
+    sources = [table, write_rows(tmp_path / "log.json", NESTED)]
+    sources += [tmp_path / "log.parquet", pa.concat_tables([table.slice(0, 1), table.slice(1)])]
+    for source in sources:
+        with pytest.warns(UserWarning, match="1 pages without a document"):
+            world, log = read_log(source)
+        assert world.doc_ids[0, log.ranking[0]].tolist() == ["u", "v"]
+        assert log.clicks.tolist() == [[False, True], [False, False]]
+
+
+def test_a_record_in_a_column_is_read_by_its_fields():
+    rows = [{"search": {"query": q, "rank": r}, "doc": d, "click": c}
+            for q, d, r, c in zip(*PLAIN.values(), strict=True)]  # fmt: skip
+    found = read_log(pa.Table.from_pylist(rows))
+    assert "query=search.query (guessed)" in str(found.report)
+    assert found[0].fingerprint == read_log(PLAIN)[0].fingerprint
+
+
+def test_ids_that_look_like_dates_inside_records_stay_as_they_are(tmp_path):
+    rows = [{"query": "a", "items": [{"doc": "2024-05-01", "click": 1}]}]
+    world, _ = read_log(write_rows(tmp_path / "log.jsonl", rows))
+    assert world.doc_ids.tolist() == [["2024-05-01"]]
+
+
+def test_a_field_and_a_column_of_one_name_are_an_error():
+    table = pa.table({"a": [{"doc": "u"}], "a.doc": ["u"], "query": ["q"], "click": [0]})
+    with pytest.raises(BadLog, match=r"two columns are called 'a\.doc'"):
+        read_log(table)
+
+
+@pytest.mark.filterwarnings("error")
+@loop_over(
+    "clicks",
+    [
+        ["False", "True", "False", "False"],
+        ["impression", "click", "impression", "impression"],
+        ["0.0", "1.0", "0.0", "0"],
+        ["0", "12.0", "0", "0"],
+        [0.0, 12.5, 0.0, 0.0],
+        [None, DAY, None, None],
+        ["", "v", "", ""],
+    ],
+)
+def test_clicks_are_read_as_tools_write_them(clicks):
+    assert read_log(PLAIN | {"click": clicks})[1].clicks.tolist() == [[False, True], [False] * 2]
+
+
+@loop_over(
+    ("clicks", "example"),
+    [
+        (["0", "1,500", "0", "0"], "'1,500'"),
+        (["", "2024-05-01 10:07", "", ""], "'2024-05-01 10:07'"),
+        ([2, 2, 7, 7], "'2', '7'"),
+    ],
+)
+def test_clicks_that_fit_nothing_are_an_error_with_examples(clicks, example):
+    with pytest.raises(BadLog, match=rf"the clicks, such as .*{example}.*neither flags nor counts"):
+        read_log(PLAIN | {"click": clicks})
+
+
+def test_nulls_of_databases_and_of_python_are_empty_values(tmp_path):
+    path = tmp_path / "log.tsv"
+    for null in (r"\N", "None", "<NA>", "NULL", ""):
+        path.write_text(f"query\tdoc\trank\tclick\tgrade\na\tu\t1\t{null}\t{null}\na\tv\t2\t1\t3\n")
+        with pytest.warns(UserWarning, match="1 clicks that are missing"):
+            world, log = read_log(path)
+        assert world.relevance.tolist() == [[-1, 3]]
+        assert log.clicks.tolist() == [[False, True]]
+
+
+def test_microseconds_written_as_text_are_times():
+    _, log = read_log(PLAIN | {"event_timestamp": ["20", "20", "3", "3"]})
+    assert log.extra["time"].tolist() == [20, 3]
+
+
+def test_times_without_an_order_are_pointed_out():
+    report = read_log(PLAIN | {"time": ["31.05.2024"] * 4}).report
+    assert "Times are texts such as '31.05.2024', which have no order in time" in str(report)
+    assert "Times" not in str(read_log(PLAIN | {"time": ["2024-05-31"] * 4}).report)
+
+
+@loop_over("head", ["1,0.5,7,8\n", "# made by a tool\n"])
+def test_a_file_without_a_header_is_asked_about_it(tmp_path, head):
+    path = tmp_path / "log.csv"
+    path.write_text(head + "a,u,1,0\n")
+    with pytest.raises(BadLog, match="does its first line name the columns"):
+        read_log(path)
+
+
+def test_columns_that_are_not_read_are_listed():
+    report = read_log(PLAIN | {"country": list("abcd"), "title": list("abcd")}).report
+    assert report.unused == ("country", "title")
+    assert "columns not read" in str(report)
+
+
+def test_a_frame_with_values_of_several_kinds_says_which_column():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(PLAIN | {"doc": np.array(["u", 7, "u", "w"], dtype=object)})
+    with pytest.raises(BadLog, match=r"column doc .*\.astype\(str\)"):
+        read_log(frame)
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(BadLog, match=r"not from a LazyFrame; collect\(\) makes a frame of it"):
+        read_log(polars.DataFrame(PLAIN).lazy())
