@@ -14,6 +14,7 @@ from .product import Product
 from .rankers.cross_fitted import feature_group
 from .rankers.named import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
 from .rankers.pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
+from .recommenders.recommend import recommender, recommender_choices, recommender_names
 from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
@@ -23,6 +24,7 @@ __all__ = [
     "SlatePseudoinverse", "UncertainPropensities", "Uniform", "epsilon_uniform", "estimate_logging",
     "feature_group", "fit_lambdamart", "fit_pi_opt", "fit_supervised", "greedy_slates",
     "log_set_probability", "logging_policy", "marginals_given_set", "max_reward", "named_ranker",
-    "p_alpha", "rank_marginals", "ranker_names", "ranker_scores", "register", "slate_marginals",
-    "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
+    "p_alpha", "rank_marginals", "ranker_names", "ranker_scores", "recommender",
+    "recommender_choices", "recommender_names", "register", "slate_marginals", "slate_moments",
+    "slate_pseudoinverse", "stochastic", "top_down",
 ]  # fmt: skip

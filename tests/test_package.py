@@ -53,7 +53,7 @@ def test_importing_the_package_imports_no_heavy_optional_library(tmp_path):
     assert result.returncode == 0, result.stderr
     imported = set(result.stdout.split())
     assert "clickgym.envs" in imported
-    assert imported & {"torch", "stable_baselines3", "matplotlib", "lightgbm"} == set()
+    assert imported & {"torch", "stable_baselines3", "matplotlib", "lightgbm", "numba"} == set()
 
 
 # The wheel

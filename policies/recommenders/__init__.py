@@ -1,0 +1,1 @@
+"""Recommenders: rankings of items for users, learned from ratings."""
