@@ -3,6 +3,14 @@
 from ..policies import rank_marginals, slate_marginals
 from ..policies.propensities import WrongLogging
 from .agreement import Agreement, rank_agreement
+from .counterfactual.clicked_pairs import ClickedPairs
+from .counterfactual.disagreement import Disagreement
+from .counterfactual.resampling import (
+    counterfactual_disagreement,
+    counterfactual_pairs,
+    naive_pairs,
+    pairwise_disagreement,
+)
 from .crossing import CrossTable, judge_policy, share_hardly_shown
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .logs.description import LogDescription, describe_log
@@ -28,12 +36,14 @@ from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Agreement", "Auroc", "CrossTable", "CurseReport", "Deployment", "Estimate",
-    "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap", "Perplexity",
-    "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate", "WrongLogging",
-    "WrongReward", "auroc", "best_policy", "bootstrap", "curse", "deploy", "describe_log",
+    "Agreement", "Auroc", "ClickedPairs", "CrossTable", "CurseReport", "Deployment", "Disagreement",
+    "Estimate", "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap",
+    "Perplexity", "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate",
+    "WrongLogging", "WrongReward", "auroc", "best_policy", "bootstrap",
+    "counterfactual_disagreement", "counterfactual_pairs", "curse", "deploy", "describe_log",
     "estimate", "estimator_names", "importance_weights", "interval", "judge_policy",
-    "log_likelihood", "marks", "metric_rewards", "ndcg", "normalised_perplexity", "perplexity",
-    "perplexity_interval", "rank_agreement", "rank_marginals", "recall", "share_hardly_shown",
-    "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
+    "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
+    "pairwise_disagreement", "perplexity", "perplexity_interval", "rank_agreement",
+    "rank_marginals", "recall", "share_hardly_shown", "slate_marginals", "slate_rewards",
+    "tied_ranks", "value", "welch",
 ]  # fmt: skip

@@ -99,7 +99,7 @@ def check_inputs(
         log.check_world(world)
     for name, policy in (("logging", logging), ("target", target)):
         if policy is not None:
-            _check_policy(name, policy, log, world)
+            check_policy(name, policy, log, world)
     if logging is not None:
         check_logging(log, logging)
     asked = np.bincount(log.query) > 0
@@ -110,7 +110,8 @@ def check_inputs(
     )  # fmt: skip
 
 
-def _check_policy(name: str, policy: Policy, log: ClickLog, world: World | None) -> None:
+def check_policy(name: str, policy: Policy, log: ClickLog, world: World | None = None) -> None:
+    """Raise unless ``policy``, which errors call ``name``, can show pages such as the log's."""
     if not isinstance(policy, Policy):
         raise ValueError(f"{name} must be a clickgym.policies.Policy, not {type(policy).__name__}")
     if world is not None:

@@ -153,7 +153,7 @@ def estimate_by_weights(
         result = mean_estimate(rows * rewards, counts, method, extra)
     summary = summarise_weights(rows, counts)
     if math.isfinite(result.stderr) and _lacks_spread(rows, inputs, ratio):
-        result = _widen(result, rewards[counts > 0], summary["effective_sample_size"])
+        result = widen_interval(result, rewards[counts > 0], summary["effective_sample_size"])
     return result.set_attributes(**summary, **weights.attributes)
 
 
@@ -170,7 +170,7 @@ def _lacks_spread(weights: Floats, inputs: Inputs, ratio: bool) -> bool:
     return bool(np.ptp(some) == 0) if ratio else not some.any()
 
 
-def _widen(result: SlateEstimate, rewards: Floats, size: float) -> SlateEstimate:
+def widen_interval(result: SlateEstimate, rewards: Floats, size: float) -> SlateEstimate:
     """Return an estimate whose rewards were all alike, with an interval all the same.
 
     Of ``size`` effective impressions none had another reward. With a chance of 1 - 0.05^(1/size)
