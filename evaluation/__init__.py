@@ -11,6 +11,7 @@ from .counterfactual.resampling import (
     naive_pairs,
     pairwise_disagreement,
 )
+from .counterfactual.whole_pages import PagePairs, page_disagreement
 from .crossing import CrossTable, judge_policy, share_hardly_shown
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .logs.description import LogDescription, describe_log
@@ -38,12 +39,12 @@ from .values import value
 __all__ = [
     "Agreement", "Auroc", "ClickedPairs", "CrossTable", "CurseReport", "Deployment", "Disagreement",
     "Estimate", "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap",
-    "Perplexity", "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate",
+    "PagePairs", "Perplexity", "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate",
     "WrongLogging", "WrongReward", "auroc", "best_policy", "bootstrap",
     "counterfactual_disagreement", "counterfactual_pairs", "curse", "deploy", "describe_log",
     "estimate", "estimator_names", "importance_weights", "interval", "judge_policy",
     "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
-    "pairwise_disagreement", "perplexity", "perplexity_interval", "rank_agreement",
-    "rank_marginals", "recall", "share_hardly_shown", "slate_marginals", "slate_rewards",
-    "tied_ranks", "value", "welch",
+    "page_disagreement", "pairwise_disagreement", "perplexity", "perplexity_interval",
+    "rank_agreement", "rank_marginals", "recall", "share_hardly_shown", "slate_marginals",
+    "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip

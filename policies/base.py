@@ -17,6 +17,7 @@ from ..data import World
 from .deployed_rankings import DeployedRankings
 from .given_set.conditional import GivenSet, orders_given_set
 from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
+from .slates.placements import PAGES, Placements, sample_placements
 
 _CLASSES: dict[str, type[Policy]] = {}
 Arrays = dict[str, NDArray[Any]]
@@ -123,6 +124,15 @@ class Policy:
     def why_never(self, query: int, documents: list[int]) -> str:
         """Say why a page of a query never shows exactly these documents; empty if nobody knows."""
         return ""
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return how often each slot shows each document for one query, (K, N).
+
+        Exact where ``marginals`` are; otherwise of drawn pages, with standard errors.
+        """
+        if self.marginals(query) is None:
+            return sample_placements(self, query, pages, seed)
+        return Placements(self.slate_moments(query).single)
 
     def state(self) -> dict[str, Any]:
         """Return the keyword arguments of ``from_state``: arrays and JSON values."""

@@ -12,6 +12,7 @@ from ..common.typing import Floats, Integers
 from .base import Policy, pack_policy, register, unpack_policy
 from .given_set.conditional import GivenSet
 from .slates.moments import SAMPLES, SlateMoments
+from .slates.placements import PAGES, Placements
 
 
 @register("Remembering")
@@ -43,6 +44,10 @@ class Remembering(Policy):
         if query not in self._moments:
             self._moments[query] = self.policy.slate_moments(query, self.samples, self.seed)
         return self._moments[query]
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return the other policy's placements."""
+        return self.policy.placements(query, pages, seed)
 
     def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats | None]:
         """Draw rankings (n, K) and their log-probabilities (n,), if there are any."""

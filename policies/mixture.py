@@ -15,6 +15,7 @@ from .base import Policy, pack_policy, register, unpack_policy
 from .given_set.conditional import GivenSet, mix_given
 from .plackett_luce import Uniform
 from .slates.moments import SAMPLES, SlateMoments, mix_moments
+from .slates.placements import PAGES, Placements
 
 
 @register("Mixture")
@@ -85,6 +86,19 @@ class Mixture(Policy):
         parts = [policy.given_set(query, shown, seed) for policy in self.policies]
         with np.errstate(divide="ignore"):
             return mix_given(parts, np.log(self.weights).tolist())
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return the mixture of the policies' placements, exact where theirs are."""
+        parts = [policy.placements(query, pages, seed) for policy in self.policies]
+        mixed = sum(w * part.probabilities for w, part in zip(self.weights, parts, strict=True))
+        if all(part.standard_error is None for part in parts):
+            return Placements(np.asarray(mixed))
+        errors = [
+            weight * part.standard_error
+            for weight, part in zip(self.weights, parts, strict=True)
+            if part.standard_error is not None
+        ]
+        return Placements(np.asarray(mixed), np.sqrt(np.square(errors).sum(axis=0)))
 
     def state(self) -> dict[str, Any]:
         """Return the weights and the states of the policies."""

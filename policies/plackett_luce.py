@@ -19,6 +19,7 @@ from .given_set.orders import draw_orders
 from .slates import draws
 from .slates.document_types import TypeTable, UniformTable
 from .slates.moments import SlateMoments
+from .slates.placements import PAGES, Placements, race_placements
 
 _CHUNK = 8192  # pages per batch of log-probabilities, so that they stay in cache
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
@@ -177,6 +178,10 @@ class PlackettLuce(Policy):
         query = self.check_query(query)
         ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
         return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return how often each slot shows each document for one query, (K, N): exact."""
+        return Placements(race_placements(self._logs[query], self.slots))
 
     def marginals(self, query: int) -> SlateMoments | None:
         """Return the exact moments of one query's pages; None where they would take too long.

@@ -10,6 +10,18 @@ from clickgym.data import ClickLog
 from clickgym.policies import PlackettLuce, Policy
 
 
+class OnlySamples(Policy):
+    """Knows nothing of its pages but how to draw them."""
+
+    has_log_prob = False
+
+    def __init__(self, policy):
+        self.policy, self.slots, self.shape = policy, policy.slots, policy.shape
+
+    def sample(self, query, rng):
+        return self.policy.sample(query, rng)
+
+
 def every_ranking(n_docs: int, slots: int) -> np.ndarray:
     """All ordered choices of ``slots`` out of ``n_docs`` documents."""
     return np.array(list(itertools.permutations(range(n_docs), slots)))

@@ -11,7 +11,7 @@ import numpy as np
 from ...common.progress import progress
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog
-from ...policies import Policy
+from ...policies import Policy, Preferences
 from .disagreement import Disagreement, estimate_disagreement
 from .scoring import Scores, find_scores
 
@@ -131,6 +131,27 @@ class ClickedPairs:
             )
             for table, row in zip(tables, wrong, strict=True)
         ]  # fmt: skip
+
+    def preferences(self) -> Preferences:
+        """Return the accepted pairs to learn from: clicked documents against drawn ones.
+
+        A pair weighs what its samples count: impressions times the probability of the draw.
+        ``policies.fit_linear_pairs`` and ``policies.fit_tree_pairs`` learn rankers from them.
+        """
+        n_docs = int(max(self.documents.max(), self.clicked.max())) + 1
+        keys, weights = [], []
+        for part, mass in self._chunks():
+            mass *= self.counts[self.page[part], None]
+            own = (self.query[part] * n_docs + self.clicked[part]) * n_docs
+            key = own[:, None] + self.documents.take(self.group[part], axis=0)
+            some = mass > 0
+            key, again = np.unique(key[some], return_inverse=True)
+            keys.append(key)
+            weights.append(np.bincount(again, mass[some], len(key)))
+        pairs, again = np.unique(np.concatenate(keys), return_inverse=True)
+        query, preferred = np.divmod(pairs // n_docs, n_docs)
+        weight = np.bincount(again, np.concatenate(weights), len(pairs))
+        return Preferences(query, preferred, pairs % n_docs, weight, self.log.fingerprint)
 
     def _compare(self, table: Floats, part: slice) -> Floats:
         """Return 1 where the other product scores higher, 1/2 where it scores the same, (c, m)."""

@@ -18,6 +18,7 @@ from .disagreement import Disagreement
 from .scoring import Scores
 
 CLICKED_PAIRS = ("reject", "keep")
+RESAMPLE = ("order", "page")
 _LAST = np.iinfo(np.int32).max  # sorts empty slots behind all documents
 
 
@@ -54,6 +55,7 @@ def counterfactual_disagreement(
     scores: Scores,
     policy: Policy,
     clicked_pairs: str = "reject",
+    resample: str = "order",
     seed: int = 0,
 ) -> Disagreement:
     """Return how often what could have stood at the clicked rank scores higher than what did.
@@ -76,6 +78,9 @@ def counterfactual_disagreement(
         "reject" leaves pairs of two clicked products out, as the paper does for at most one click
         on a page. "keep" compares them as well; only then do products of equal quality get 1/2
         where pages have several clicks.
+    resample : str
+        "order": the same products in another order. "page": another page, set and order together
+        (section 5.1), so that the other product is anything that the policy shows at this rank.
     seed : int
         For policies whose marginals must be sampled; the standard error includes the sampling.
 
@@ -86,7 +91,8 @@ def counterfactual_disagreement(
     ``counterfactual_pairs(log, policy)`` once: the marginals, one for each distinct pair of query
     and set of products that has a click, are what costs.
     """
-    return counterfactual_pairs(log, policy, clicked_pairs, seed).disagreement(scores)
+    pairs = counterfactual_pairs(log, policy, clicked_pairs, resample, seed)
+    return pairs.disagreement(scores)
 
 
 @dataclass(frozen=True)
@@ -129,21 +135,27 @@ class _ClickedSets:
         return accepted
 
 
+def clicked_rows(log: ClickLog) -> Integers:
+    """Return the rows that have a click and a weight; raise where they show a document twice."""
+    rows = np.flatnonzero(log.clicks.any(axis=1) & (log.counts > 0))
+    if not len(rows):
+        raise ValueError("the log has no clicks, so there is nothing to compare")
+    repeated = checks.find_repeats(log.ranking[rows])
+    if repeated.any():
+        row = int(rows[repeated.argmax()])
+        raise ValueError(
+            f"row {row} of the log shows a document twice: {log.ranking[row].tolist()}"
+        )
+    return rows
+
+
 def _fold_sets(log: ClickLog, ranks: bool) -> _ClickedSets:
     """Fold pages that show the same set and have the same clicks; with ``ranks``, at the same.
 
     Costs a sort of each clicked page's documents, and two of one word per page.
     """
-    rows = np.flatnonzero(log.clicks.any(axis=1) & (log.counts > 0))
+    rows = clicked_rows(log)
     ranking, clicks = log.ranking[rows], log.clicks[rows]
-    if not len(rows):
-        raise ValueError("the log has no clicks, so there are no pairs to compare")
-    repeated = checks.find_repeats(ranking)
-    if repeated.any():
-        row = int(repeated.argmax())
-        raise ValueError(
-            f"row {rows[row]} of the log shows a document twice: {ranking[row].tolist()}"
-        )
     order = np.argsort(np.where(ranking < 0, _LAST, ranking), axis=1, kind="stable")
     shown = np.take_along_axis(ranking, order, axis=1)
     marks = clicks * (np.arange(1, log.slots + 1) if ranks else 1)
@@ -173,11 +185,18 @@ def naive_pairs(log: ClickLog, clicked_pairs: str = "reject") -> ClickedPairs:
 
 
 def counterfactual_pairs(
-    log: ClickLog, policy: Policy, clicked_pairs: str = "reject", seed: int = 0
+    log: ClickLog,
+    policy: Policy,
+    clicked_pairs: str = "reject",
+    resample: str = "order",
+    seed: int = 0,
 ) -> ClickedPairs:
     """Return the samples of ``counterfactual_disagreement``, for any number of functions."""
     checks.choice(clicked_pairs, CLICKED_PAIRS, "clicked_pairs")
+    checks.choice(resample, RESAMPLE, "resample")
     check_stochastic(policy, log)
+    if resample == "page":
+        return _page_pairs(log, policy, clicked_pairs, seed)
     sets = _fold_sets(log, ranks=True)
     given = marginals_given_set(policy, sets.query, sets.shown, seed=seed)
     by_rank = [
@@ -189,6 +208,40 @@ def counterfactual_pairs(
         log, policy, "counterfactual", sets.counts, sets.page, sets.query[sets.group],
         sets.shown[sets.group, sets.place], sets.shown, sets.group, by_rank[0],
         sets.group * log.slots + sets.rank, sets.accept(clicked_pairs), by_rank[1],
+    )  # fmt: skip
+
+
+def _page_pairs(log: ClickLog, policy: Policy, clicked_pairs: str, seed: int) -> ClickedPairs:
+    """Return the clicks beside all that the policy shows at their ranks, over all sets.
+
+    Pages fold by query and clicked documents with their ranks; costs the placements of each
+    query, and memory for each of the distinct clicks times N.
+    """
+    rows = clicked_rows(log)
+    clicked = np.where(log.clicks[rows], log.ranking[rows], -1)
+    kept, counts = fold_rows([log.query[rows, None], clicked], log.counts[rows])
+    query, clicked = log.query[rows[kept]].astype(np.int64), clicked[kept]
+    asked, number = np.unique(query, return_inverse=True)
+    places = [policy.placements(one, seed=seed) for one in asked.tolist()]
+    errors = None
+    if any(one.standard_error is not None for one in places):
+        none = np.zeros_like(places[0].probabilities)
+        known = [none if one.standard_error is None else one.standard_error for one in places]
+        errors = np.concatenate(known)
+    page, rank = np.nonzero(clicked >= 0)
+    document = clicked[page, rank]
+    n_docs = policy.shape[1]
+    accepted = np.ones((len(page), n_docs), dtype=bool)
+    accepted[np.arange(len(page)), document] = False
+    if clicked_pairs == "reject":
+        for documents in clicked[page].T:
+            some = np.flatnonzero(documents >= 0)
+            accepted[some, documents[some]] = False
+    return ClickedPairs(
+        log, policy, "counterfactual, whole pages", counts, page, query[page],
+        document.astype(np.int64), np.arange(n_docs)[None], np.zeros_like(page),
+        np.concatenate([one.probabilities for one in places]),
+        number[page] * log.slots + rank, accepted, errors,
     )  # fmt: skip
 
 

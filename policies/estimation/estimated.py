@@ -17,6 +17,7 @@ from ..base import Policy, pack_policy, register, unpack_policy
 from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce, Uniform
 from ..slates.moments import SAMPLES, SlateMoments
+from ..slates.placements import PAGES, Placements
 from .page_counts import PageCounts, look_up_counts
 from .pages import LoggedPages
 from .plackett_luce_fit import fit_log_weights, page_log_probs
@@ -93,6 +94,10 @@ class EstimatedLogging(Policy):
     def why_never(self, query: int, documents: list[int]) -> str:
         """Say why the estimate never shows exactly these documents."""
         return self.policy.why_never(query, documents)
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return the estimate's placements, exact where those of ``policy`` are."""
+        return self.policy.placements(query, pages, seed)
 
     def __repr__(self) -> str:
         n_queries, n_docs = self.shape

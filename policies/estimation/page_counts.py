@@ -13,6 +13,7 @@ from ...common.typing import Floats, Integers
 from ..base import Policy, pack_policy, register, unpack_policy
 from ..given_set.conditional import GivenSet, count_orders, counted_given, mix_given
 from ..slates.moments import SAMPLES, SlateMoments, mix_moments
+from ..slates.placements import PAGES, Placements
 
 
 @register("PageCounts")
@@ -101,6 +102,14 @@ class PageCounts(Policy):
         if share == 0:
             return other
         return mix_moments([self._logged(query), other], [share, 1.0 - share])
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return the mixture of the log's placements and the other policy's: exact."""
+        share = float(self.shares[query])
+        other = self.policy.placements(query, pages, seed).probabilities
+        if share == 0:
+            return Placements(other)
+        return Placements(share * self._logged(query).single + (1.0 - share) * other)
 
     def _logged(self, query: int) -> SlateMoments:
         """Return the moments of the log's own pages of one query."""

@@ -16,6 +16,7 @@ from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce
 from ..slates.document_types import TypeTable
 from ..slates.moments import SAMPLES, SlateMoments
+from ..slates.placements import PAGES, Placements
 from .pages import LoggedPages
 
 
@@ -72,10 +73,18 @@ class ShortPages(Policy):
     def _cut(self, ranking: Integers, length: Integers) -> Integers:
         return np.where(np.arange(self.slots) < length[:, None], ranking, -1)
 
+    def _reached(self, query: int) -> Floats:
+        """Return how often a page is long enough for each slot, (K,)."""
+        return np.maximum(1.0 - np.cumsum(self.lengths[query, :-1]), 0.0)
+
     def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
         """Return the moments: those of full pages, times how often a page reaches both slots."""
-        reached = 1.0 - np.cumsum(self.lengths[query, :-1])  # (K,): longer than the slot's number
-        return _shorten(self.policy.slate_moments(query, samples, seed), np.maximum(reached, 0.0))
+        return _shorten(self.policy.slate_moments(query, samples, seed), self._reached(query))
+
+    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
+        """Return those of full pages, times how often a page reaches the slot: exact."""
+        full = self.policy.placements(query, pages, seed).probabilities
+        return Placements(full * self._reached(query)[:, None])
 
     def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
         """Return the marginals of Plackett-Luce pages as long as these, given the set."""

@@ -36,7 +36,7 @@ class _Learner:
 
     def candidate_features(self, world: World) -> NDArray[np.float32]:
         """Return the features of all candidates, if the world has as many as were learned."""
-        features, learned = _need_features(world), int(self.model.n_features_in_) - self.n_own
+        features, learned = need_features(world), int(self.model.n_features_in_) - self.n_own
         if features.shape[2] != learned:
             raise ValueError(f"this world has {features.shape[2]} features, {learned} were learned")
         return features[world.candidates]
@@ -75,7 +75,7 @@ class SlateLearner(_Learner):
 
 
 class DocumentLearner(_Learner):
-    """A score for each document, the same in all slots: ``fit_supervised``, ``fit_lambdamart``."""
+    """A score for each document, the same in all slots, from its features."""
 
     def scores(self, world: World) -> Floats:
         """Return the scores of documents, (Q, N); -inf = not a candidate."""
@@ -122,7 +122,7 @@ def fit_pi_opt(
     logging.check_world(world)
     if logging.slots != log.slots:
         raise ValueError(f"logging shows {logging.slots} slots, the log has {log.slots}")
-    _need_features(world)
+    need_features(world)
     settings = tree_settings(trees)
     if not log.impressions > 0:
         raise ValueError("log has no impressions to learn from")
@@ -135,7 +135,7 @@ def _impute_rewards(
     log: ClickLog, rewards: Floats, logging: Policy, world: World
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
     """Return the features, imputed rewards and impressions of all slot-action pairs."""
-    features = _need_features(world)
+    features = need_features(world)
     count = np.ones(len(log)) if log.weight is None else log.weight
     counted = np.flatnonzero(count > 0)
     order = counted[np.argsort(log.query[counted], kind="stable")]
@@ -158,7 +158,7 @@ def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -
     world.require_grades("supervised learning needs")
     settings = tree_settings(trees)
     judged = world.candidates & (world.relevance >= 0)
-    features, gains = _need_features(world)[judged], world.gain[judged]
+    features, gains = need_features(world)[judged], world.gain[judged]
     model = fit_regression(features, gains, np.ones(len(gains)), seed, **settings)
     return DocumentLearner(model, slots)
 
@@ -166,7 +166,7 @@ def fit_supervised(world: World, slots: int = 10, seed: int = 0, **trees: Any) -
 def fit_lambdamart(world: World, slots: int = 10, seed: int = 0, **trees: Any) -> DocumentLearner:
     """Learn LightGBM's list-wise ranker of the grades, with as many trees (LambdaMART)."""
     world.require_grades("LambdaMART needs")
-    _need_features(world)
+    need_features(world)
     judged = world.candidates & (world.relevance >= 0)
     return DocumentLearner(fit_ranker(world, judged, seed, **tree_settings(trees)), slots)
 
@@ -197,7 +197,8 @@ def greedy_slates(scores: ArrayLike) -> Integers:
     return slates
 
 
-def _need_features(world: World) -> NDArray[np.float32]:
+def need_features(world: World) -> NDArray[np.float32]:
+    """Return the features of ``world``, (Q, N, F), or raise where it has none."""
     if world.features is None:
         raise ValueError("learning to rank needs a world with features")
     return world.features
