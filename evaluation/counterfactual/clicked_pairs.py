@@ -150,7 +150,7 @@ class ClickedPairs:
             weights.append(np.bincount(again, mass[some], len(key)))
         pairs, again = np.unique(np.concatenate(keys), return_inverse=True)
         query, preferred = np.divmod(pairs // n_docs, n_docs)
-        weight = np.bincount(again, np.concatenate(weights), len(pairs))
+        weight = np.bincount(again, np.concatenate(weights), len(pairs)).astype(np.float64)
         return Preferences(query, preferred, pairs % n_docs, weight, self.log.fingerprint)
 
     def _compare(self, table: Floats, part: slice) -> Floats:
@@ -163,7 +163,7 @@ class ClickedPairs:
         return result
 
     def _by_page(self, values: Floats) -> Floats:
-        return np.bincount(self.page, values, minlength=len(self.counts))
+        return np.bincount(self.page, values, len(self.counts)).astype(np.float64)
 
     def _sampling_variance(self, table: Floats, wrong: Floats) -> float:
         """Return the variance of a disagreement that estimated ``chances`` bring.

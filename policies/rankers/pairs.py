@@ -183,6 +183,9 @@ class _PairLoss:
         loss = float(self.weight @ np.logaddexp(0.0, -margin))
         wrong = expit(-margin)
         pull, bend = self.weight * wrong, self.weight * wrong * (1.0 - wrong)
-        n = len(scores)
-        slope = np.bincount(self.other, pull, n) - np.bincount(self.preferred, pull, n)
-        return loss, slope, np.bincount(self.other, bend, n) + np.bincount(self.preferred, bend, n)
+        slope = self._add_up(self.other, pull) - self._add_up(self.preferred, pull)
+        return loss, slope, self._add_up(self.other, bend) + self._add_up(self.preferred, bend)
+
+    def _add_up(self, rows: Integers, values: Floats) -> Floats:
+        result: Floats = np.bincount(rows, values, len(self.features)).astype(np.float64)
+        return result
