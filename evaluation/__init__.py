@@ -32,19 +32,26 @@ from .offpolicy.inputs import WrongReward
 from .offpolicy.pseudoinverse_weights import PseudoinverseWeights
 from .offpolicy.slate_estimates import SlateEstimate
 from .offpolicy.slate_rewards import metric_rewards, slate_rewards
+from .recommendation.click_metric import ClickMetric, fit_click_metric
+from .recommendation.click_rates import click_rates, simulate_click_rates
+from .recommendation.prediction import Prediction, predict_rates
+from .recommendation.rating_metrics import list_ndcg, list_precision, share_unrated
+from .recommendation.system_scores import SystemScores, score_systems
 from .reporting.tables import Metric, ResultTable
 from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Agreement", "Auroc", "ClickedPairs", "CrossTable", "CurseReport", "Deployment", "Disagreement",
-    "Estimate", "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap",
-    "PagePairs", "Perplexity", "PseudoinverseWeights", "RankTies", "ResultTable", "SlateEstimate",
-    "WrongLogging", "WrongReward", "auroc", "best_policy", "bootstrap",
-    "counterfactual_disagreement", "counterfactual_pairs", "curse", "deploy", "describe_log",
-    "estimate", "estimator_names", "importance_weights", "interval", "judge_policy",
-    "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
-    "page_disagreement", "pairwise_disagreement", "perplexity", "perplexity_interval",
-    "rank_agreement", "rank_marginals", "recall", "share_hardly_shown", "slate_marginals",
-    "slate_rewards", "tied_ranks", "value", "welch",
+    "Agreement", "Auroc", "ClickMetric", "ClickedPairs", "CrossTable", "CurseReport", "Deployment",
+    "Disagreement", "Estimate", "ImpossibleOutcome", "Interval", "LogDescription", "Metric",
+    "NoOverlap", "PagePairs", "Perplexity", "Prediction", "PseudoinverseWeights", "RankTies",
+    "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward", "auroc",
+    "best_policy", "bootstrap", "click_rates", "counterfactual_disagreement",
+    "counterfactual_pairs", "curse", "deploy", "describe_log", "estimate", "estimator_names",
+    "fit_click_metric", "importance_weights", "interval", "judge_policy", "list_ndcg",
+    "list_precision", "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg",
+    "normalised_perplexity", "page_disagreement", "pairwise_disagreement", "perplexity",
+    "perplexity_interval", "predict_rates", "rank_agreement", "rank_marginals", "recall",
+    "score_systems", "share_hardly_shown", "share_unrated", "simulate_click_rates",
+    "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip

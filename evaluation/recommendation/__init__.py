@@ -1,0 +1,1 @@
+"""How well ratings predict the clicks that recommenders get."""
