@@ -11,11 +11,12 @@ from .readers.tables.reading import read_log
 from .readers.tables.report import LogReport
 from .readers.tables.sources import BadLog
 from .synthetic import embedded_world, synthetic_world
-from .synthetic_ratings import synthetic_ratings
+from .synthetic_ratings import embedded_ratings, embedded_ratings_world, synthetic_ratings
 from .world import World
 
 __all__ = [
-    "BadLog", "ClickLog", "LogReport", "Ratings", "World", "embedded_world", "join_log",
+    "BadLog", "ClickLog", "LogReport", "Ratings", "World", "embedded_ratings",
+    "embedded_ratings_world", "embedded_world", "join_log",
     "load_letor", "load_movielens", "read_log", "read_pyclick", "read_sessions",
     "synthetic_ratings", "synthetic_world",
 ]  # fmt: skip

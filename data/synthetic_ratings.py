@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import ndtri
 
 from ..common import checks
 from ..common.typing import Floats, Integers
 from .ratings import Ratings
+from .world import World
 
 Generator = np.random.Generator
 
@@ -85,6 +88,19 @@ def synthetic_ratings(n_users: int = 6040, n_items: int = 3706, seed: int = 0) -
         [f"u{number}" for number in range(1, n_users + 1)],
         [f"i{number}" for number in range(1, n_items + 1)],
     )
+
+
+@lru_cache(maxsize=1)
+def embedded_ratings() -> tuple[Ratings, Ratings]:
+    """Return training and test part of the ratings of 1,000 users of 200 items, made once."""
+    return synthetic_ratings(1000, 200, seed=0).split(0.8, seed=0)
+
+
+@lru_cache(maxsize=1)
+def embedded_ratings_world() -> World:
+    """Return the world of ``embedded_ratings``, with features of 8 factors, made once."""
+    train, test = embedded_ratings()
+    return test.world(train, factors=8)
 
 
 def _draw_counts(n_users: int, n_items: int, rng: Generator) -> Integers:

@@ -1,6 +1,7 @@
 """Gymnasium environments: a world and a click model, single or in batches."""
 
 from .ranking import RankingEnv
+from .recommendation import RecommendationEnv, RecommendationVectorEnv
 from .recording import RecordClicks, RecordVectorClicks, collect, record
 from .registration import environment_ids, register_environments
 from .spaces import Rankings
@@ -9,6 +10,6 @@ from .vector import RankingVectorEnv
 register_environments()
 
 __all__ = [
-    "RankingEnv", "RankingVectorEnv", "Rankings", "RecordClicks", "RecordVectorClicks", "collect",
-    "environment_ids", "record",
+    "RankingEnv", "RankingVectorEnv", "Rankings", "RecommendationEnv", "RecommendationVectorEnv",
+    "RecordClicks", "RecordVectorClicks", "collect", "environment_ids", "record",
 ]  # fmt: skip

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 
 from ..clickmodels import user_names
 
 NAMESPACE = "clickgym"
 LEARNED = f"{NAMESPACE}/Learned-v0"
+RECOMMENDATION = f"{NAMESPACE}/Recommendation-v0"
 
 
 def environment_ids() -> tuple[str, ...]:
     """Return the ids of all environments of this package."""
-    return (*(f"{NAMESPACE}/{name}-v0" for name in user_names()), LEARNED)
+    return (*(f"{NAMESPACE}/{name}-v0" for name in user_names()), LEARNED, RECOMMENDATION)
 
 
 def register_environments() -> None:
-    """Register one environment for each true user, and the one for learned models."""
-    users: dict[str, str | None] = {f"{NAMESPACE}/{name}-v0": name for name in user_names()}
-    users[LEARNED] = None
-    for env_id, user in users.items():
+    """Register one environment per true user of grades, for learned models, and for ratings."""
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        **{f"{NAMESPACE}/{name}-v0": ("Ranking", {"user": name}) for name in user_names()},
+        LEARNED: ("Ranking", {}),
+        RECOMMENDATION: ("Recommendation", {}),
+    }
+    for env_id, (kind, settings) in kinds.items():
         if env_id not in gym.registry:
             gym.register(
                 id=env_id,
-                entry_point="clickgym.envs:RankingEnv",
-                vector_entry_point="clickgym.envs:RankingVectorEnv",
-                kwargs={} if user is None else {"user": user},
+                entry_point=f"clickgym.envs:{kind}Env",
+                vector_entry_point=f"clickgym.envs:{kind}VectorEnv",
+                kwargs=settings,
                 # The environments check order and actions themselves, at less cost per page.
                 order_enforce=False,
                 disable_env_checker=True,

@@ -139,9 +139,16 @@ def shared_user(name: str, world: World, slots: int, params: dict[str, Any]) -> 
     return users[key]
 
 
-def environment_signature(*before: str) -> inspect.Signature:
-    """Return the arguments of an environment, for ``help``: those named, then the settings'."""
+def environment_signature(*before: str, **defaults: Any) -> inspect.Signature:
+    """Return the arguments of an environment, for ``help``: those named, then the settings'.
+
+    ``defaults`` are other defaults than the settings'.
+    """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [inspect.Parameter(name, kind, default=1, annotation=int) for name in before]
     shared = inspect.signature(EnvironmentSettings)
-    return shared.replace(parameters=[*own, *shared.parameters.values()])
+    changed = [
+        parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in shared.parameters.items()
+    ]
+    return shared.replace(parameters=[*own, *changed])

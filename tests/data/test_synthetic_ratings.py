@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from looping import loop_over
 
-from clickgym.data import synthetic_ratings
+from clickgym.data import embedded_ratings, embedded_ratings_world, synthetic_ratings
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,15 @@ def test_taste_has_few_dimensions(ratings):
 def test_few_items_are_enough():
     small = synthetic_ratings(2, 2, seed=0)
     assert np.bincount(small.user, minlength=2).tolist() == [1, 1]
+
+
+def test_the_embedded_parts_make_the_embedded_world():
+    train, test = embedded_ratings()
+    world = embedded_ratings_world()
+    assert world is embedded_ratings_world()
+    assert (world.n_queries, world.n_docs, world.features.shape[2]) == (990, 200, 26)
+    assert world.fingerprint == test.world(train, factors=8).fingerprint
+    assert world.has_ratings
 
 
 @loop_over(

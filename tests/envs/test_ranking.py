@@ -12,7 +12,7 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_world
+from conftest import SLOTS, random_models, small_ratings_world, small_world
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from looping import loop_over
@@ -21,11 +21,12 @@ from scipy import stats
 from clickgym import clickmodels, data, envs
 from clickgym.envs.settings import EnvironmentSettings
 
-LEARNED = "clickgym/Learned-v0"
+LEARNED, RECOMMENDATION = "clickgym/Learned-v0", "clickgym/Recommendation-v0"
 ENV_IDS = envs.environment_ids()
 ACTIONS = ("scores", "ranking", "slots")
 OBSERVATIONS = ("features", "ids", "both")
 WORLD, SHORT_WORLD = small_world(), small_world(short=True)
+RATINGS = {WORLD: small_ratings_world(), SHORT_WORLD: small_ratings_world(short=True)}
 MODEL = random_models()["PBM"]
 
 every_env = loop_over("env_id", ENV_IDS)
@@ -37,6 +38,8 @@ def make(env_id="clickgym/DBN-v0", **settings):
     settings = {"world": WORLD, "slots": SLOTS, **settings}
     if env_id == LEARNED:
         settings = {"click_model": MODEL, **settings}
+    if env_id == RECOMMENDATION:
+        settings["world"] = RATINGS[settings["world"]]
     return gym.make(env_id, **settings)
 
 
@@ -133,13 +136,14 @@ def test_every_argument_is_documented():
 
 
 @every_env
-def test_defaults_show_ten_of_thirty_documents(env_id):
+def test_defaults_show_ten_documents_of_the_embedded_world(env_id):
     world = data.embedded_world()
     model = clickmodels.PBM(np.full(world.relevance.shape, 0.5), np.full(10, 0.9))
     env = gym.make(env_id, **({"click_model": model} if env_id == LEARNED else {}))
     env.reset(seed=0)
     ranking = env.step(env.action_space.sample())[4]["ranking"]
-    assert env.observation_space.shape == (30, 136)
+    shape = (200, 26) if env_id == RECOMMENDATION else (30, 136)
+    assert env.observation_space.shape == shape
     assert len(set(ranking.tolist())) == 10
 
 
@@ -159,7 +163,8 @@ def test_gym_make_imports_the_package_by_itself(tmp_path):
 
 @every_env
 def test_the_world_is_shared_by_gym_make(env_id):
-    assert make(env_id).unwrapped.world is WORLD
+    expected = RATINGS[WORLD] if env_id == RECOMMENDATION else WORLD
+    assert make(env_id).unwrapped.world is expected
 
 
 def test_the_learned_model_is_shared_by_gym_make():

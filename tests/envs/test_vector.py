@@ -7,7 +7,7 @@ import pickle
 import gymnasium as gym
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_world
+from conftest import SLOTS, random_models, small_ratings_world, small_world
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
@@ -16,11 +16,12 @@ from scipy import stats
 
 from clickgym import data, envs
 
-LEARNED = "clickgym/Learned-v0"
+LEARNED, RECOMMENDATION = "clickgym/Learned-v0", "clickgym/Recommendation-v0"
 ENV_IDS = envs.environment_ids()
 ACTIONS = ("scores", "ranking", "slots")
 OBSERVATIONS = ("features", "ids", "both")
 WORLD, SHORT_WORLD = small_world(), small_world(short=True)
+RATINGS = {WORLD: small_ratings_world(), SHORT_WORLD: small_ratings_world(short=True)}
 MODEL = random_models()["PBM"]
 RANKING = [1, 4, 0, 6, 2]
 
@@ -31,7 +32,10 @@ every_observation = loop_over("observation", OBSERVATIONS)
 
 def settings_of(env_id, settings):
     model = {"click_model": MODEL} if env_id == LEARNED else {}
-    return {"world": WORLD, "slots": SLOTS, **model, **settings}
+    settings = {"world": WORLD, "slots": SLOTS, **model, **settings}
+    if env_id == RECOMMENDATION:
+        settings["world"] = RATINGS[settings["world"]]
+    return settings
 
 
 def make_vec(env_id="clickgym/DBN-v0", num_envs=4, **settings):
