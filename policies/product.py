@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..common import checks
-from ..common.typing import Floats, Integers
+from ..common.typing import Booleans, Floats, Integers
 from .base import Policy, register
+from .given_set.conditional import GivenSet
+from .given_set.steps import STEPS_UP_TO, steps_given_set
 from .slates.document_types import ProductTable
 from .slates.moments import SlateMoments
 
@@ -96,3 +98,16 @@ class Product(Policy):
     def marginals(self, query: int) -> SlateMoments:
         """Return the exact moments of one query's pages."""
         return SlateMoments(np.arange(self.shape[1]), ProductTable(self.probs[query]))
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return where displayed documents stand given the set; exact up to 12 documents."""
+        lengths = (shown >= 0).sum(axis=1)
+        possible = lengths == self._filled[query].sum(axis=1)
+        if lengths.max(initial=0) > STEPS_UP_TO:
+            return super().given_set(query, shown, seed)
+
+        def following(rows: Integers, placed: Booleans) -> Floats:
+            slot = int(placed[0].sum())
+            return self.probs[query[rows, None], slot, shown[rows]].T[None]
+
+        return steps_given_set(following, possible, lengths, shown.shape[1])

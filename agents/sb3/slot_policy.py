@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ...data import World
-from ...policies import Policy, register
+from ...policies import GivenSet, Policy, register
+from ...policies.given_set.steps import STEPS_UP_TO, steps_given_set
 
 if TYPE_CHECKING:
     from .page_networks import PageNetwork
@@ -156,6 +157,32 @@ class SlotPolicy(Policy):
             return np.maximum(ranking[rows, slot], 0)
 
         return np.where(right_length, self._fill(query, choose)[1], -np.inf)
+
+    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
+        """Return where displayed documents stand given the set; exact up to 12 documents.
+
+        The network sees which documents are placed, not in which order: it is asked once for each
+        of the 2^k subsets of a page.
+        """
+        lengths = (shown >= 0).sum(axis=1)
+        if lengths.max(initial=0) > STEPS_UP_TO:
+            return super().given_set(query, shown, seed)
+
+        def following(rows: Integers, placed: Booleans) -> Floats:
+            page = np.tile(rows, len(placed))  # subsets one after another, all pages of each
+            on_page = np.repeat(placed, len(rows), axis=0)
+            found = np.empty(on_page.shape)
+            for start in range(0, len(page), _ROWS):
+                part = slice(start, start + _ROWS)
+                documents, asked = shown[page[part]], query[page[part]]
+                row, place = np.nonzero(on_page[part])
+                taken = np.zeros((len(asked), self.shape[1]), dtype=bool)
+                taken[row, documents[row, place]] = True
+                logs = self.next_log_probs(asked, taken)
+                found[part] = np.exp(np.take_along_axis(logs, np.maximum(documents, 0), axis=1))
+            return found.reshape(len(placed), len(rows), -1).transpose(0, 2, 1)
+
+        return steps_given_set(following, lengths == self._length[query], lengths, shown.shape[1])
 
 
 def _masked_mean(encodings: Floats, mask: Booleans) -> Floats:

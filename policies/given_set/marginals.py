@@ -11,7 +11,7 @@ from .quadrature import quadrature_marginals
 from .race import integrate_race
 from .subsets import subset_marginals
 
-_SUBSETS_UP_TO = 14  # documents: beyond them quadrature is faster
+_SUBSETS_UP_TO = 13  # documents: beyond them quadrature is faster
 
 
 def rank_marginals(weights: ArrayLike, shown: ArrayLike) -> Floats:
@@ -35,7 +35,7 @@ def rank_marginals(weights: ArrayLike, shown: ArrayLike) -> Floats:
 
     Notes
     -----
-    Exact to some 13 digits whatever the weights. Costs k 2^k a page for up to 14 documents (lemmas
+    Exact to some 13 digits whatever the weights. Costs k 2^k a page for up to 13 documents (lemmas
     1 and 2 of "Ranking metrics on non-shuffled traffic"), and about k³ beyond (``quadrature``).
     """
     one = np.ndim(shown) == 1

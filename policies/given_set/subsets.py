@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 
 from ...common.typing import Floats, Integers
 
-_CACHED = 1 << 16  # numbers of one layer that are worked on at a time
+_CACHED = 1 << 18  # numbers that are worked on at a time
+_FEWEST = 16  # pages at a time
 _HIGHEST = 600.0  # exp of it is as good as infinite, and sums of it are finite
 
 
@@ -27,42 +28,48 @@ class _Layer:
 
     Attributes
     ----------
-    outside : (subsets, k + 1)
+    subsets : (m,)
+        Each as the bits of an integer.
+    outside : (m, k + 1)
         One for each document outside of the subset; the last column, the rest of the candidates,
         is always one.
-    join : (subsets of r + 1, subsets)
-        One for each step; its transpose leads back.
-    source, target : (k, steps)
-        For each document the subsets without it, and where they lead with it.
+    join, back : (subsets of r + 1, m) and its transpose
+        One for each step.
     """
 
+    subsets: Integers
     outside: Floats
     join: csr_array
     back: csr_array
-    source: Integers
-    target: Integers
 
 
 @lru_cache(maxsize=24)
 def _make_layers(k: int) -> tuple[_Layer, ...]:
     """Return the layers 0 to k - 1 of the subsets of k documents."""
-    every = np.arange(1 << k)  # a subset is the bits of an integer
+    every = np.arange(1 << k)
     size = np.bitwise_count(every)
-    subsets = [every[size == number] for number in range(k + 1)]
+    sizes = [every[size == number] for number in range(k + 1)]
     place = np.empty(1 << k, dtype=np.int64)
-    for masks in subsets:
-        place[masks] = np.arange(len(masks))
+    for subsets in sizes:
+        place[subsets] = np.arange(len(subsets))
     layers = []
-    for masks, larger in pairwise(subsets):
-        outside = (masks[:, None] >> np.arange(k)) & 1 == 0
-        without = [masks[outside[:, document]] for document in range(k)]
-        source = np.array([place[some] for some in without])
-        target = np.array([place[some | (1 << i)] for i, some in enumerate(without)])
-        shape = (len(larger), len(masks))
-        join = csr_array((np.ones(source.size), (target.ravel(), source.ravel())), shape=shape)
-        ones = np.ones((len(masks), 1))
-        layers.append(_Layer(np.hstack([outside, ones]), join, csr_array(join.T), source, target))
+    for subsets, larger in pairwise(sizes):
+        outside = (subsets[:, None] >> np.arange(k)) & 1 == 0
+        row, document = np.nonzero(outside)
+        target = place[subsets[row] | (1 << document)]
+        shape = (len(larger), len(subsets))
+        join = csr_array((np.ones(len(row)), (target, row)), shape=shape)
+        rest = np.ones((len(subsets), 1))
+        layers.append(_Layer(subsets, np.hstack([outside, rest]), join, csr_array(join.T)))
     return tuple(layers)
+
+
+@lru_cache(maxsize=24)
+def _sum_by_size(k: int) -> csr_array:
+    """Return the matrix (k, 2^(k-1)) that adds up what subsets of one size have."""
+    every = np.arange(1 << (k - 1))
+    size = np.bitwise_count(every)
+    return csr_array((np.ones(len(every)), (size, every)), shape=(k, len(every)))
 
 
 def subset_marginals(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats]:
@@ -92,37 +99,52 @@ def subset_marginals(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats]:
     """
     n, k = logs.shape
     marginals, log_probability = np.empty((n, k, k)), np.empty(n)
-    widest = max(len(layer.outside) for layer in _make_layers(k))
-    step = max(_CACHED // widest, 8)
+    step = max(_CACHED >> k, _FEWEST)
+    space = np.empty(
+        5 * min(step, n) << (k - 1)
+    )  # once: fresh memory would cost more than the work
     for start in range(0, n, step):
         part = slice(start, start + step)
-        marginals[part], log_probability[part] = _run_chunk(logs[part], log_rest[part])
+        marginals[part], log_probability[part] = _run_chunk(logs[part], log_rest[part], space)
     return marginals, log_probability
 
 
-def _run_chunk(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats]:
+def _run_chunk(logs: Floats, log_rest: Floats, space: Floats) -> tuple[Floats, Floats]:
     n, k = logs.shape
     layers = _make_layers(k)
     every = np.concatenate([logs, log_rest[:, None]], axis=1).T  # (k + 1, n)
     ascending = np.concatenate([log_rest[:, None], np.sort(logs, axis=1)], axis=1)
     least = np.logaddexp.accumulate(ascending, axis=1).T[:0:-1]  # (k, n): log R of each layer
-    reached, inverse = np.ones((1, n)), []
-    forward = []  # for each layer (subsets, n): probability of the subset / Π w, over R
+    half = n << (k - 1)
+    before = space[: 2 * half].reshape(-1, n)  # P(subset comes first) / Π w, over R
+    after = space[2 * half : 4 * half].reshape(-1, n)  # P(others follow the subset) / Π w
+    steps = space[4 * half : 5 * half].reshape(-1, n)
+    reached, shares = np.ones((1, n)), []
     for layer, scale in zip(layers, least, strict=True):
-        share = 1.0 / (layer.outside @ np.exp(np.minimum(every - scale, _HIGHEST)))
-        inverse.append(share)
-        forward.append(reached * share)
-        reached = layer.join @ forward[-1]
+        share = layer.outside @ np.exp(np.minimum(every - scale, _HIGHEST))
+        np.divide(1.0, share, out=share)
+        shares.append(share)
+        reached *= share
+        before[layer.subsets] = reached
+        reached = layer.join @ reached
     total = reached[0]
     log_probability = np.log(total) + logs.sum(axis=1) - least.sum(axis=0)
-    marginals = np.empty((k, k, n))
-    completed = np.ones((1, n))  # probability of showing the others after the subset / Π w
-    for rank in range(k - 1, -1, -1):
-        layer = layers[rank]
-        before = forward[rank].take(layer.source, axis=0)
-        after = completed.take(layer.target, axis=0)
-        np.einsum("isn,isn->in", before, after, out=marginals[:, rank])
+    completed = np.ones((1, n))
+    after[-1] = 1.0
+    for layer, share in zip(layers[:0:-1], shares[:0:-1], strict=True):
         completed = layer.back @ completed
-        completed *= inverse[rank]
-    marginals /= total
-    return marginals.transpose(2, 0, 1), log_probability
+        completed *= share
+        after[layer.subsets] = completed
+    return _add_steps(before, after, steps) / total[:, None, None], log_probability
+
+
+def _add_steps(before: Floats, after: Floats, steps: Floats) -> Floats:
+    """Return the sums (n, k, k) over steps that add document i to a subset of r documents."""
+    n, k = before.shape[1], len(before).bit_length() - 1
+    result, sums = np.empty((n, k, k)), _sum_by_size(k)
+    for document in range(k):
+        shape = (-1, 2, 1 << document, n)  # subsets without and with the document
+        without, those = before.reshape(shape)[:, 0], after.reshape(shape)[:, 1]
+        np.multiply(without, those, out=steps.reshape(without.shape))
+        result[:, document] = (sums @ steps).T
+    return result
