@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...clickmodels import ClickModel
 from ...common import checks
 from ...common.typing import Floats
 from ...data import ClickLog
 from ...policies import Policy
 
 
-@runtime_checkable
 class WithRelevance(Protocol):
     """What ranks documents by ``relevance()``, (Q, N): every click model."""
 
@@ -36,13 +36,7 @@ def find_scores(scores: Scores, log: ClickLog, policy: Policy | None = None) -> 
         Who made the log: scores must then have its shape. Otherwise they must have the log's
         queries and documents.
     """
-    if isinstance(scores, (Policy, WithRelevance)):
-        _check_world(scores, log)
-    if isinstance(scores, Policy):
-        scores = _score_places(scores)
-    elif isinstance(scores, WithRelevance):
-        scores = scores.relevance()
-    table = checks.scores(np.asarray(scores), "scores")
+    table = checks.scores(_make_table(scores, log), "scores")
     if policy is not None and policy.document_limit() == policy.shape[1]:
         checks.same_shape(table, policy.shape, "scores", "the logging policy")
     needed = (int(log.query.max(initial=-1)) + 1, int(log.ranking.max(initial=-1)) + 1)
@@ -51,6 +45,21 @@ def find_scores(scores: Scores, log: ClickLog, policy: Policy | None = None) -> 
             f"scores has shape {table.shape}, but the log has query {needed[0] - 1} and shows "
             f"document {needed[1] - 1}"
         )
+    return table
+
+
+def _make_table(scores: Any, log: ClickLog) -> ArrayLike:
+    if isinstance(scores, Policy):
+        _check_world(scores, log)
+        return _score_places(scores)
+    relevance = getattr(scores, "relevance", None)
+    if callable(relevance):
+        _check_world(scores, log)
+        if isinstance(scores, ClickModel):
+            scores.require("rank")
+        found: ArrayLike = relevance()
+        return found
+    table: ArrayLike = scores
     return table
 
 

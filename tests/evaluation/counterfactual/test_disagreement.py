@@ -57,9 +57,20 @@ def test_on_a_shuffled_log_both_are_equal_but_for_what_they_reject():
     assert 1.0 - other.rejected == pytest.approx(0.75 * (1.0 - usual.rejected))
 
 
-@loop_over("weights", [[8.0, 4, 2, 1, 0.5], [1.0, 1, 1, 1, 30], [1.0, 2, 3, 4, 5]])
-def test_equal_products_get_a_half_whatever_the_policy_if_there_is_one_click(weights):
-    policy = policies.PlackettLuce([weights], slots=3)
+RANKERS = [policies.Ranker.from_rankings([page], 5) for page in ([0, 1, 2], [2, 0, 1])]
+
+
+@loop_over(
+    "policy",
+    [
+        SKEWED,
+        policies.PlackettLuce([[1.0, 1, 1, 1, 30]], slots=3),
+        policies.PlackettLuce([[1.0, 2, 3, 4, 5]], 0.3, slots=3),
+        policies.Mixture([SKEWED, EVEN], [0.9, 0.1]),
+        policies.Mixture([*RANKERS, SKEWED], [0.6, 0.2, 0.2]),
+    ],
+)
+def test_equal_products_get_a_half_whatever_the_policy_if_there_is_one_click(policy):
     log = every_outcome(policy, one_click_user(EQUAL), one_click=True)
     assert counterfactual_disagreement(log, SCORES, policy).value == pytest.approx(0.5, abs=1e-12)
 

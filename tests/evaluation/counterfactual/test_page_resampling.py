@@ -60,31 +60,6 @@ def test_whole_pages_of_weighted_rows():
     assert folded.stderr == pytest.approx(plain.stderr)
 
 
-def test_drawn_placements_widen_the_error():
-    log, policy, table = small_log()
-    exact = counterfactual_disagreement(log, table, policy, resample="page")
-    drawn = counterfactual_disagreement(log, table, OnlySamples(policy), resample="page")
-    assert drawn.stderr > exact.stderr
-    assert abs(drawn - exact) < 0.01
-
-
-def test_the_error_of_drawn_placements_is_their_spread():
-    """The same log, other draws: how far the values lie apart is what the errors add."""
-    log, policy, table = small_log(n=20_000)
-
-    class Few(OnlySamples):
-        def placements(self, query, pages=0, seed=0):
-            return super().placements(query, 300, seed)
-
-    got = [
-        counterfactual_disagreement(log, table, Few(policy), resample="page", seed=seed)
-        for seed in range(40)
-    ]
-    exact = counterfactual_disagreement(log, table, policy, resample="page")
-    added = np.sqrt(np.mean([one.stderr**2 for one in got]) - exact.stderr**2)
-    assert 0.6 < np.std(got, ddof=1) / added < 1.6
-
-
 @loop_over("scores", [USER.expected_clicks, np.tile(SCORES, (2, 1))])
 def test_pages_are_compared_as_by_enumeration(scores):
     log, policy, _ = small_log(n=300)

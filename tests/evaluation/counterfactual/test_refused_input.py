@@ -48,6 +48,12 @@ def test_scores_with_nan():
         pairwise_disagreement(LOG, table)
 
 
+def test_scores_that_are_no_table():
+    for wrong in (data.synthetic_world(n_queries=2, n_docs=5), "scores", None):
+        with pytest.raises(ValueError, match="scores must hold numbers"):
+            pairwise_disagreement(LOG, wrong)
+
+
 def test_a_log_of_another_world():
     worlds = [data.synthetic_world(n_queries=4, n_docs=6, seed=seed) for seed in (0, 1)]
     logging = [policies.Uniform(world, slots=3) for world in worlds]
