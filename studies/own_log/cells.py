@@ -14,7 +14,7 @@ from ...clickmodels import NotExact
 from ...data import ClickLog, World
 from ..engine.artefacts import fit_parts, load_model
 from ..engine.keeping import keep_file, make_folder, save_kept
-from ..engine.shapes import Unbounded
+from ..engine.shapes import Unbounded, Undefined
 from .source import HALVES, LogSource, kept_log, parts_of, read_source, shown_twice
 
 VERSION = "1"
@@ -47,10 +47,10 @@ class LogNumbers(TypedDict):
     effective_queries: float
     head: float
     rare_documents: float
-    same_page: Unbounded
+    same_page: Undefined
     shown: list[float]
-    click_rate: list[Unbounded]
-    same_document: list[Unbounded]
+    click_rate: list[Undefined]
+    same_document: list[Undefined]
     tail: list[float]
     ties: list[list[int]]
     groups: list[list[int]]
@@ -109,7 +109,7 @@ class OwnFitted(TypedDict):
     perplexity: Unbounded
     low: Unbounded
     high: Unbounded
-    by_rank: list[Unbounded]
+    by_rank: list[Undefined]
     logged: float | None
 
 

@@ -19,7 +19,7 @@ from ..engine.keeping import keep_file
 from ..worlds import SPLIT
 from .tables import read_table
 
-READ_VERSION = "2"
+READ_VERSION = "3"
 _USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
 HALVES = ("first half", "second half")
 

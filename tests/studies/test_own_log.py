@@ -220,6 +220,16 @@ def test_a_log_without_randomness_is_told(tmp_path):
     assert "two pages of the same query are equal in 100% of cases" in said
 
 
+def test_a_log_in_which_every_query_comes_once_becomes_a_report(tmp_path):
+    _, _, log = simulate(60, 6, 60, slots=3)
+    once = data.ClickLog(np.arange(60), log.ranking[:60], log.clicks[:60])
+    path = write_table(tmp_path / "clicks.csv", once, oddities=False)
+    study = studies.OwnLogReport(str(path), models=("PBM",))
+    found = Findings(studies.compute_study(study, tmp_path / "out").rows)
+    assert found.of_log("same_page") is None
+    assert found.models == ["PBM"]
+
+
 @pytest.mark.slow
 def test_two_hundred_thousand_rows_become_a_page_that_a_browser_opens(tmp_path):
     _, _, log = simulate(400, 30, 20_000, seed=1)

@@ -51,6 +51,9 @@ def _are_page_ids(counts: Floats, slots: Slots) -> bool:
 
 def _flags(counts: Floats, report: LogReport) -> Booleans:
     report.count("missing_clicks", int(np.isnan(counts).sum()))
+    many = (counts >= 10) & (counts == np.rint(counts))  # others are times that people stayed
+    report.count("summed_clicks", int(many.sum()))
+    report.count("multiple_clicks", int(((counts > 1) & (counts == np.rint(counts)) & ~many).sum()))
     flags: Booleans = counts > 0
     return flags
 

@@ -37,6 +37,7 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "click": (
         ("click", "clicked", "clicks", "isclick", "isclicked", "nclicks", "clickcount",
          "clickeddocs", "clickedids", "clickeditems", "clickedurls"),
+        ("event", "eventtype", "action"),
     ),
     "page": (
         ("page", "pageid", "serp", "serpid", "impression", "impressionid", "request", "requestid",
@@ -122,7 +123,7 @@ def _list_names(source: TableSource) -> str:
 
 def _doubt_header(source: TableSource) -> str:
     """Return a question where the names do not look like those of columns."""
-    odd = any(re.fullmatch(r"\s*#.*|[\s\d.,:-]+", name) for name in source.names)
+    odd = any(re.fullmatch(r"\s*#.*|sep=.*|[\s\d.,:-]+", name) for name in source.names)
     return "; does its first line name the columns?" if odd or len(source.names) == 1 else ""
 
 

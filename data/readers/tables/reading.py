@@ -159,7 +159,9 @@ def read_log(
         graded = None if labels is None else read_labels(labels, format)
         ids = {columns.by_role[role] for role in IDS if role in columns.by_role}
         names = [*columns.by_role.values(), *wanted.features, *wanted.extra]
-        report.unused = tuple(name for name in opened.names if name not in names)
+        report.unused = tuple(
+            name for name in opened.names if name not in names and not _is_index(name)
+        )
         rows = Rows(opened.read(names, ids), columns, wanted.features, opened, report)
         report.rows = rows.table.num_rows
         rows = split_texts(rows, list_separator)
@@ -181,6 +183,10 @@ def read_log(
 
 def _as_names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _is_index(name: str) -> bool:
+    return name.startswith("__index_level_")  # of a pandas frame
 
 
 def _explain(error: Exception, source: TableSource, columns: Columns) -> BadLog:

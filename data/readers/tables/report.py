@@ -9,17 +9,22 @@ from .sources import BadLog
 ODDITIES = {
     "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
     "missing_clicks": "clicks that are missing (taken as no click)",
+    "multiple_clicks": "documents clicked more than once on a page (taken as one click)",
+    "summed_clicks": "documents with ten clicks or more on a page (taken as one): sums over many "
+    "pages are no log of pages",
     "all_clicked": "documents, all of them clicked: a table of clicks alone does not say what else "
     "was shown",
     "none_clicked": "documents, none of them clicked",
     "repeated_documents": "pages that show a document twice",
+    "repeated_rows": "rows that repeat the page, rank and document of another, as where a click "
+    "has a row of its own (joined)",
     "repeated_queries": "pages that show a document twice, as where a session asks a query again: "
     "nothing says where the next page begins (give rank=… or page=…)",
     "mixed_sessions": "pages that show a document twice, as where the rows of several sessions "
     "stand mixed: nothing tells them apart (give session=…, user=… or page=…)",
     "page_pieces": "pages that look like the rest of an earlier one: its rows stand apart, as "
     "where sessions interleave, or they are second pages of results (give page=…, or sort the "
-    "table)",
+    "table by session and time)",
     "late_pages": "pages that begin below the first rank (moved up to it)",
     "unsplit_documents": "rows whose document looks like a list, such as a|b|c (list_separator=… "
     "splits it)",
@@ -42,7 +47,10 @@ ODDITIES = {
     "ungraded_pages": "pages of queries without a grade (dropped, as asked)",
 }
 # What was asked for, and what is the usual case, is shown in the table, but it is not odd.
-_NOT_ODD = ("clickless_pages", "ungraded_pages", "cut_slots", "cut_clicks", "unknown_labels")
+_NOT_ODD = (
+    "multiple_clicks", "clickless_pages", "ungraded_pages", "cut_slots", "cut_clicks",
+    "unknown_labels",
+)  # fmt: skip
 
 
 @dataclass

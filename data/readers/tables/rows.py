@@ -130,7 +130,7 @@ def _from_rows(rows: Rows) -> Slots:
     page, pieces = _pages_of_rows(rows, query, document, rank)
     n_pages = int(page.max()) + 1
     order = rank_order(page, rank)
-    check_ranks(page, rank, order, rows.report, source, pieces)
+    check_ranks(page, document.codes, rank, order, rows.report, source, pieces)
     row = first_rows(page, n_pages)
     slots = _assemble(page, order, n_pages, row, Ids(query.codes[row], query.names), document)
     slots.repeats = _name_repeats(rows)
@@ -143,6 +143,9 @@ def _from_rows(rows: Rows) -> Slots:
         slots.propensity = number(column, "propensity", source)[order]
     if rows.features:
         slots.features = _feature_rows(rows)[order]
+    if rank is not None:
+        slots, merged = slots.merge_rows(rank[order])
+        rows.report.count("repeated_rows", merged)
     return slots
 
 
@@ -264,7 +267,7 @@ def _from_lists(rows: Rows) -> Slots:
     flat = _flat_column(rows, "rank", lengths)
     rank = None if flat is None else whole_number(flat, "rank", inside)
     order = rank_order(page, rank)
-    check_ranks(page, rank, order, rows.report, inside)
+    check_ranks(page, document.codes, rank, order, rows.report, inside)
     every = np.arange(len(lengths))
     slots = _assemble(page, order, len(lengths), every, query, document)
     slots.clicked = clicks_of_lists(

@@ -72,6 +72,23 @@ class Slots:
         place = np.arange(len(self.clicked)) - np.repeat(self.starts, self.lengths)
         return replace(self._choose(place < slots), lengths=np.minimum(self.lengths, slots))
 
+    def merge_rows(self, rank: Integers) -> tuple[Slots, int]:
+        """Return slots without those that repeat the one before, and how many these were.
+
+        ``rank`` (S,) is that of each slot. A row with the same page, rank and document, as logs
+        of events have one for the click, is no document of its own.
+        """
+        same = np.zeros(len(rank), dtype=bool)
+        same[1:] = (np.diff(rank) == 0) & (np.diff(self.document.codes) == 0)
+        same[self.starts] = False
+        if not same.any():
+            return self, 0
+        first = np.flatnonzero(~same)
+        lengths = self.lengths - np.bincount(self.page[same], minlength=len(self.lengths))
+        merged = replace(self._choose(~same), lengths=lengths)
+        merged.clicked = np.logical_or.reduceat(self.clicked, first)
+        return merged, int(same.sum())
+
     def _choose(self, kept: Booleans) -> Slots:
         """Return the chosen slots; the pages are still the same."""
         return replace(
@@ -107,6 +124,7 @@ def rank_order(page: Integers, rank: Integers | None) -> Integers | slice:
 
 def check_ranks(
     page: Integers,
+    document: Integers,
     rank: Integers | None,
     order: Integers | slice,
     report: LogReport,
@@ -126,7 +144,8 @@ def check_ranks(
     same = sorted_page[1:] == sorted_page[:-1]
     steps = np.diff(sorted_rank)
     report.count("rank_gaps", len(np.unique(sorted_page[1:][same & (steps > 1)])))
-    report.count("rank_ties", len(np.unique(sorted_page[1:][same & (steps == 0)])))
+    tied = same & (steps == 0) & (np.diff(document[order]) != 0)
+    report.count("rank_ties", len(np.unique(sorted_page[1:][tied])))
     first = np.concatenate([[True], ~same])
     late = sorted_rank[first] > first_rank(rank)
     if pieces is not None:

@@ -234,18 +234,29 @@ def page_array(
         column = column.cast(kind)
     if pa.types.is_nested(kind):
         raise BadLog(f"{source.where}: {role} must be one value per page, not {kind}")
-    if pa.types.is_floating(kind) and as_ids:
-        column = _whole_numbers(column, role, source)
-    elif not as_ids and not is_text(kind) and not pa.types.is_time(kind):
+    if not as_ids and not is_text(kind) and not pa.types.is_time(kind):
         return _plain_numbers(column, kind)
-    texts = pc.fill_null(column.cast(pa.string()), "")
-    if role == "time":
+    texts = as_texts(column)
+    times = _parse_times(texts) if role == "time" else None
+    if times is not None:
+        return times
+    return np.asarray(pc.fill_null(texts, "").to_numpy(zero_copy_only=False), dtype=np.str_)
+
+
+def _parse_times(texts: pa.ChunkedArray) -> np.ndarray[Any, Any] | None:
+    """Return dates as ISO 8601 has them, or whole numbers; None where texts are neither."""
+    filled = pc.if_else(pc.equal(texts, ""), None, texts)
+    if filled.null_count == len(filled):
+        return None
+    if as_mask(pc.match_substring_regex(texts, r"^[0-9]{1,18}$")).all():
+        return texts.cast(pa.int64()).to_numpy()
+    filled = pc.replace_substring_regex(filled, r"\s*UTC$", "Z")
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
-            return texts.cast(pa.timestamp("us")).to_numpy()
-        except pa.ArrowInvalid:  # no dates as ISO 8601 has them
-            if as_mask(pc.match_substring_regex(texts, r"^[0-9]{1,18}$")).all():
-                return texts.cast(pa.int64()).to_numpy()
-    return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=np.str_)
+            return filled.cast(kind).cast(pa.timestamp("us")).to_numpy()
+        except pa.ArrowInvalid:
+            pass
+    return None
 
 
 def _plain_numbers(column: pa.ChunkedArray, kind: pa.DataType) -> np.ndarray[Any, Any]:

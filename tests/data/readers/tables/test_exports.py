@@ -72,7 +72,7 @@ def test_a_field_and_a_column_of_one_name_are_an_error():
         ["False", "True", "False", "False"],
         ["impression", "click", "impression", "impression"],
         ["0.0", "1.0", "0.0", "0"],
-        ["0", "12.0", "0", "0"],
+        ["0", "2.0", "0", "0"],
         [0.0, 12.5, 0.0, 0.0],
         [None, DAY, None, None],
         ["", "v", "", ""],
@@ -93,6 +93,50 @@ def test_clicks_are_read_as_tools_write_them(clicks):
 def test_clicks_that_fit_nothing_are_an_error_with_examples(clicks, example):
     with pytest.raises(BadLog, match=rf"the clicks, such as .*{example}.*neither flags nor counts"):
         read_log(PLAIN | {"click": clicks})
+
+
+def test_a_row_for_the_click_is_joined_with_that_of_the_impression():
+    events = {
+        "page": [1, 1, 1, 2, 2], "query": list("aaabb"), "doc": list("uvvuw"),
+        "rank": [1, 2, 2, 1, 2], "price": [1, 2, 3, 1, 4],
+        "event": ["impression", "impression", "click", "impression", "impression"],
+    }  # fmt: skip
+    with pytest.warns(UserWarning, match="1 rows that repeat the page, rank and document"):
+        world, log = read_log(events, features="price")
+    assert world.doc_ids[0, log.ranking[0]].tolist() == ["u", "v"]
+    assert world.features[0, :, 0].tolist() == [1, 2]
+    assert log.clicks.tolist() == [[False, True], [False, False]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_more_than_one_click_on_a_document_is_shown_but_not_odd():
+    report = read_log(PLAIN | {"click": [0, 3, 0, 0]}).report
+    assert report.oddities == {"multiple_clicks": 1}
+    assert "documents clicked more than once" in str(report)
+
+
+def test_users_without_an_id_in_a_column_of_floats_are_no_error():
+    _, log = read_log(PLAIN | {"user_id": [7.0, 7.0, np.nan, np.nan]})
+    assert log.extra["user"].tolist() == ["7", ""]
+
+
+@loop_over(
+    "texts",
+    [
+        ["2024-05-01 10:00:00.5 UTC"] * 2 + ["2024-05-02 10:00:00 UTC"] * 2,
+        ["2024-05-01T10:00:00.5Z"] * 2 + ["2024-05-02T10:00:00Z"] * 2,
+        ["2024-05-01 10:00:00.5"] * 2 + ["2024-05-02 10:00:00"] * 2,
+        ["2024-05-01T12:00:00.5+02:00"] * 2 + ["2024-05-02T10:00:00+00:00"] * 2,
+    ],
+)
+def test_dates_are_read_as_databases_write_them(texts):
+    expected = np.array(["2024-05-01T10:00:00.5", "2024-05-02T10:00:00"], dtype="datetime64[us]")
+    np.testing.assert_array_equal(read_log(PLAIN | {"time": texts})[1].extra["time"], expected)
+
+
+def test_a_time_that_is_missing_among_texts_is_none():
+    _, log = read_log(PLAIN | {"time": ["2024-05-01 10:00 UTC"] * 2 + [None] * 2})
+    assert np.isnat(log.extra["time"]).tolist() == [False, True]
 
 
 def test_nulls_of_databases_and_of_python_are_empty_values(tmp_path):
@@ -116,7 +160,7 @@ def test_times_without_an_order_are_pointed_out():
     assert "Times" not in str(read_log(PLAIN | {"time": ["2024-05-31"] * 4}).report)
 
 
-@loop_over("head", ["1,0.5,7,8\n", "# made by a tool\n"])
+@loop_over("head", ["1,0.5,7,8\n", "# made by a tool\n", "sep=;\n"])
 def test_a_file_without_a_header_is_asked_about_it(tmp_path, head):
     path = tmp_path / "log.csv"
     path.write_text(head + "a,u,1,0\n")
@@ -128,6 +172,12 @@ def test_columns_that_are_not_read_are_listed():
     report = read_log(PLAIN | {"country": list("abcd"), "title": list("abcd")}).report
     assert report.unused == ("country", "title")
     assert "columns not read" in str(report)
+
+
+def test_the_index_of_a_pandas_frame_is_no_column_to_speak_of():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(PLAIN | {"country": "nl"}, index=[3, 5, 8, 9])
+    assert read_log(frame).report.unused == ("country",)
 
 
 def test_a_frame_with_values_of_several_kinds_says_which_column():

@@ -47,6 +47,8 @@ CASES = [
     ("zero_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 0.0, 0.0]}),
     ("tiny_propensities", 1, PLAIN | {"propensity": [0.5, 0.5, 1e-7, 1e-7]}),
     ("long_pages", 1, MANY),
+    ("repeated_rows", 1, {**MIXED, "page": [7, 7, 8, 8, 7]}),
+    ("summed_clicks", 1, PLAIN | {"click": [0, 30, 0, 0]}),
     ("all_clicked", 40, EVEN | {"click": [1] * 40}),
     ("none_clicked", 40, EVEN | {"click": [0] * 40}),
     ("empty_pages", 1, CLICKED | {"docs": [["u", "v"], []], "clicks": [["v"], []]}),

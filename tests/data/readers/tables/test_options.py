@@ -45,7 +45,7 @@ def test_sessions_are_split_into_pages():
 def test_a_log_is_split_by_time():
     n = 30
     time = np.random.default_rng(0).permutation(n)
-    table = {"query": ["a"] * n, "doc": ["u"] * n, "rank": [1] * n, "click": [0] * n}
+    table = {"query": ["a"] * n, "doc": ["u"] * n, "rank": [1] * n, "click": [0, 1] * 15}
     _, log = read_log(table | {"time": time})
     train, validation, test = log.split_by("time", (28 / 30, 1 / 30, 1 / 30))
     assert train.extra["time"].max() < validation.extra["time"].min()

@@ -53,7 +53,7 @@ def test_quoted_ids_keep_their_delimiters_quotes_and_line_breaks(tmp_path):
 
 def test_a_line_break_in_quotes_at_the_end_of_a_block_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("clickgym.data.readers.tables.text._BLOCKS", (64, 1 << 20))
-    rows = "".join(f'"a\nb",d{n},{n},0\n' for n in range(50))
+    rows = "".join(f'"a\nb",d{n},{n},{n % 2}\n' for n in range(50))
     world, log = read_log(write(tmp_path, HEADER + rows))
     assert log.slots == 50
     assert world.query_ids.tolist() == ["a\nb"]
