@@ -42,6 +42,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/scores.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ppo.py
+	$(BIN)/python benchmarks/ratings.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/recommenders.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/counterfactual.py

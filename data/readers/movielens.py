@@ -64,7 +64,7 @@ def load_movielens(path: PathLike) -> Ratings:
 
     Notes
     -----
-    Reads some 3 million ratings a second and takes about 60 bytes for each while it does.
+    Reads about a million ratings a second and takes about 60 bytes for each while it does.
     """
     file = _find_file(Path(path))
     layout = _look_at(file)
