@@ -45,6 +45,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/ratings.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/recommenders.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/given_set.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/counterfactual.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/clickmodels.py --out runs/bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --no-ncm --json runs/bench/growth.json

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..common import checks
 from ..common.ordering import order_by_keys
+from ..common.progress import progress
 from ..common.typing import Booleans, Floats, Integers
 from ..data import World
 from .base import Policy, candidate_scores, register
@@ -22,6 +23,7 @@ from .slates.moments import SlateMoments
 from .slates.placements import PAGES, Placements, race_placements
 
 _CHUNK = 8192  # pages per batch of log-probabilities, so that they stay in cache
+_MARGINALS = 1 << 17  # numbers of a batch of marginals given the set
 _LINEAR_RANGE = 600.0  # exp(-600) is far from underflow, and its quotients from overflow
 
 
@@ -204,13 +206,18 @@ class PlackettLuce(Policy):
 
     def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
         """Return where displayed documents stand given the set, exactly (``rank_marginals``)."""
-        possible = self._shows_set(query, shown)
         n, k = shown.shape
         probabilities, log_probability = np.zeros((n, k, k)), np.full(n, -np.inf)
-        rows = slice(None) if possible.all() else np.flatnonzero(possible)
-        logs, log_rest = split_logs(self._logs[query[rows]], shown[rows])
-        lengths = (shown[rows] >= 0).sum(axis=1)
-        probabilities[rows], log_probability[rows] = marginals_of_logs(logs, log_rest, lengths)
+        possible = np.flatnonzero(self._shows_set(query, shown))
+        step = max(_MARGINALS // max(k, 1) ** 2, 1)
+        with progress(len(possible), "marginals given the set") as advance:
+            for start in range(0, len(possible), step):
+                rows = possible[start : start + step]
+                logs, log_rest = split_logs(self._logs[query[rows]], shown[rows])
+                lengths = (shown[rows] >= 0).sum(axis=1)
+                found, log_probability[rows] = marginals_of_logs(logs, log_rest, lengths)
+                probabilities[rows] = found
+                advance(len(rows))
         return GivenSet(probabilities, log_probability)
 
     def _shows_set(self, query: Integers, shown: Integers) -> Booleans:

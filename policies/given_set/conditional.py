@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ...common import checks
 from ...common.grouping import group_rows
+from ...common.progress import progress
 from ...common.typing import Booleans, Floats, Integers
 from .marginals import check_shown
 
@@ -230,18 +231,21 @@ def _enumerate_orders(policy: Policy, query: Integers, shown: Integers) -> Given
 def _sample_orders(policy: Policy, query: Integers, shown: Integers, seed: int) -> GivenSet:
     """Draw pages and keep those with the same documents."""
     places, total = np.zeros((*shown.shape, shown.shape[1])), np.zeros(len(shown))
-    for one in np.unique(query).tolist():
-        rng = np.random.default_rng((seed, one))
-        rows = np.flatnonzero(query == one)
-        for start in range(0, SAMPLES, _CHUNK):
-            drawn = np.full(min(_CHUNK, SAMPLES - start), one)
-            known = (drawn, policy.sample(drawn, rng), np.ones(len(drawn)))
-            more, times = count_orders(known, query[rows], shown[rows])
-            places[rows] += more
-            total[rows] += times
-    found = counted_given(places, total, np.full(len(shown), float(SAMPLES)))
+    asked = np.unique(query).tolist()
+    with progress(len(asked), "queries drawn") as advance:
+        for one in asked:
+            rng = np.random.default_rng((seed, one))
+            rows = np.flatnonzero(query == one)
+            for start in range(0, SAMPLES, _CHUNK):
+                drawn = np.full(min(_CHUNK, SAMPLES - start), one)
+                known = (drawn, policy.sample(drawn, rng), np.ones(len(drawn)))
+                more, found = count_orders(known, query[rows], shown[rows])
+                places[rows] += more
+                total[rows] += found
+            advance(1)
+    given = counted_given(places, total, np.full(len(shown), float(SAMPLES)))
     times = total[:, None, None] + 2.0  # as if there were one page more with and one without, so
     near = (places + 1.0) / times  # that what was seen in none of a few pages is not certain
     filled = shown >= 0
     error = np.sqrt(near * (1.0 - near) / times) * (filled[:, :, None] & filled[:, None, :])
-    return GivenSet(found.probabilities, found.log_probability, error)
+    return GivenSet(given.probabilities, given.log_probability, error)

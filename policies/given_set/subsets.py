@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 
 from ...common.typing import Floats, Integers
 
-_CACHED = 1 << 18  # numbers that are worked on at a time
-_FEWEST = 16  # pages at a time
+_CACHED = 1 << 17  # numbers that are worked on at a time
+_FEWEST = 32  # pages at a time
 _HIGHEST = 600.0  # exp of it is as good as infinite, and sums of it are finite
 
 
@@ -100,9 +100,7 @@ def subset_marginals(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats]:
     n, k = logs.shape
     marginals, log_probability = np.empty((n, k, k)), np.empty(n)
     step = max(_CACHED >> k, _FEWEST)
-    space = np.empty(
-        5 * min(step, n) << (k - 1)
-    )  # once: fresh memory would cost more than the work
+    space = np.empty(5 * min(step, n) << (k - 1))  # taken once, as fresh memory is slow
     for start in range(0, n, step):
         part = slice(start, start + step)
         marginals[part], log_probability[part] = _run_chunk(logs[part], log_rest[part], space)

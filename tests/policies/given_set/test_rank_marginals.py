@@ -149,6 +149,8 @@ def test_many_pages_do_not_depend_on_how_they_are_cut_into_chunks():
     found = rank_marginals(weights, shown)
     for page in (0, 1234, 2999):
         np.testing.assert_allclose(found[page], rank_marginals(weights[page], [4, 1, 3]), 1e-12)
+    chances = log_set_probability(weights, shown)
+    assert chances[2999] == pytest.approx(log_set_probability(weights[2999], [4, 1, 3]), abs=1e-10)
 
 
 def test_no_pages_give_no_marginals():

@@ -189,4 +189,3 @@ def _transposed(ratings: data.Ratings) -> data.Ratings:
     return data.Ratings(
         ratings.item, ratings.user, ratings.rating, ratings.item_ids, ratings.user_ids
     )
-
