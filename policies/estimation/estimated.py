@@ -18,6 +18,7 @@ from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce, Uniform
 from ..slates.moments import SAMPLES, SlateMoments
 from ..slates.placements import PAGES, Placements
+from .median_weights import median_log_weights
 from .page_counts import PageCounts, look_up_counts
 from .pages import LoggedPages
 from .plackett_luce_fit import fit_log_weights, page_log_probs
@@ -25,7 +26,7 @@ from .short_pages import ShortPages, estimate_lengths
 
 KINDS = ("uniform", "plackett-luce", "page counts")  # from the simplest on
 _HELD_OUT = 0.2  # the share of impressions that chooses
-_SPREADS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # of log-weights
+_SPREADS = (0.5, 1.0, 2.0, 4.0, 5.7, 8.0, 11.3, 16.0, 22.6, 32.0)  # of log-weights
 _PRIORS = (1.0, 10.0, 100.0)  # impressions that Plackett-Luce is worth beside page counts
 _CLEARLY, _HARDLY = 3.0, 2.0  # standard errors by which one fit is better than another
 _ALWAYS = 0.95  # a log that shows one page of a query so often looks deterministic
@@ -216,12 +217,9 @@ def _try_kinds(
         of_length = np.log(lengths[left_out.queries[left_out.place], left_out.lengths])
     uniform = np.where(train.candidates, 0.0, -np.inf)
     plain = _Tried("uniform", page_log_probs(left_out, uniform) + of_length)
-    weighted, log_weights = [], None
-    for spread in _SPREADS:
-        log_weights = fit_log_weights(train, spread, log_weights)
-        found = page_log_probs(left_out, log_weights) + of_length
-        weighted.append(_Tried("plackett-luce", found, spread))
-    drawing = _widest(weighted, left_out.counts)
+    spread, log_weights = _find_spread(train, left_out)
+    medians = median_log_weights(train, log_weights, spread)
+    drawing = _Tried("plackett-luce", page_log_probs(left_out, medians) + of_length, spread)
     known = look_up_counts(
         train.place, train.ranking, train.counts, left_out.place, left_out.ranking
     )
@@ -233,13 +231,24 @@ def _try_kinds(
     return plain, drawing, max(counted, key=lambda one: one.mean(left_out.counts))
 
 
-def _widest(tried: Sequence[_Tried], counts: Floats) -> _Tried:
-    """Return the fit with the widest prior that is hardly worse than the best one.
+def _find_spread(train: LoggedPages, left_out: LoggedPages) -> tuple[float, Floats]:
+    """Return the width of the prior, and the most probable log-weights (q, N) with it.
 
-    A narrow prior makes rare pages look more frequent than they are, and weights too small.
+    The middle one of those widths with which ``left_out`` is hardly less likely than with the best
+    one. The best itself is too narrow, and the widest too wide, for what was never shown.
     """
-    best = max(tried, key=lambda one: one.mean(counts))
-    return [one for one in tried if not _is_better(best, one, counts, _HARDLY)][-1]
+    fits: list[Floats] = []
+    for spread in _SPREADS:
+        fits.append(fit_log_weights(train, spread, fits[-1] if fits else None))
+    tried = [_Tried("plackett-luce", page_log_probs(left_out, fitted)) for fitted in fits]
+    best = max(tried, key=lambda one: one.mean(left_out.counts))
+    as_good = [
+        number
+        for number, one in enumerate(tried)
+        if not _is_better(best, one, left_out.counts, _HARDLY)
+    ]
+    middle = as_good[len(as_good) // 2]
+    return _SPREADS[middle], fits[middle]
 
 
 def _is_better(first: _Tried, second: _Tried, counts: Floats, errors: float) -> bool:
@@ -265,7 +274,8 @@ def _fit(found: _Tried, pages: LoggedPages, world: World) -> Policy:
     if found.spread is None:
         drawing: PlackettLuce = Uniform(world, pages.slots)
     else:
-        log_weights = fit_log_weights(pages, found.spread)
+        fitted = fit_log_weights(pages, found.spread)
+        log_weights = median_log_weights(pages, fitted, found.spread)
         below = np.maximum(log_weights - log_weights.max(axis=1, keepdims=True), _LOWEST)
         weights = world.candidates.astype(np.float64)
         weights[pages.queries] = np.where(pages.candidates, np.exp(below), 0.0)
