@@ -132,45 +132,30 @@ def weigh_pages(inputs: Inputs, name: str, seed: int) -> RowWeights:
     return found if inputs.log.log_propensity is not None else say_estimated(found, inputs)
 
 
-def say_estimated(
-    weights: RowWeights, inputs: Inputs, logging: Policy | None = None, beyond: float = 0.0
-) -> RowWeights:
+def say_estimated(weights: RowWeights, inputs: Inputs, logging: Policy | None = None) -> RowWeights:
     """Return weights that say so where the logging policy was estimated from a log.
 
     Weights have a mean of 1, but for chance, where propensities are right and the log shows what
     the target does. What a log hardly ever shows looks more frequent than it is, which makes the
     mean too small: warns where it is below 1 by more than the standard error of the weights, or of
-    their estimate; where it is above by three; and where it is off by more than 5%. Warns as well
-    where ``beyond``, the share of what the target shows that the estimated policy never does, is
-    more than that standard error: how seldom the true policy shows it is not known.
+    their estimate; where it is above by three; and where it is off by more than 5%.
     """
     logging = logging or inputs.logging
     if logging is None or not logging.estimated:
         return weights
     if logging.estimated != "uniform":
-        _warn_uncertain(weights, inputs, beyond)
+        mean = mean_estimate(weights.values, inputs.counts, "mean weight")
+        value = mean_estimate(weights.values * inputs.rewards, inputs.counts, "value")
+        error = max(mean.stderr, value.stderr / abs(value) if value else 0.0)
+        if abs(mean - 1.0) > _MEAN_OFF or not -error <= mean - 1.0 <= 3.0 * error:
+            warn_caller(
+                f"the weights by estimated propensities have a mean of {mean.value:.3g} instead "
+                "of 1: the propensities of the pages that count are wrong, or the log hardly "
+                "ever shows what the target does",
+                UncertainPropensities,
+            )
     return replace(
         weights,
         method=f"{weights.method}, estimated propensities ({logging.estimated})",
         attributes={**weights.attributes, "estimated_propensities": True},
     )
-
-
-def _warn_uncertain(weights: RowWeights, inputs: Inputs, beyond: float) -> None:
-    mean = mean_estimate(weights.values, inputs.counts, "mean weight")
-    value = mean_estimate(weights.values * inputs.rewards, inputs.counts, "value")
-    error = max(mean.stderr, value.stderr / abs(value) if value else 0.0)
-    if abs(mean - 1.0) > _MEAN_OFF or not -error <= mean - 1.0 <= 3.0 * error:
-        warn_caller(
-            f"the weights by estimated propensities have a mean of {mean.value:.3g} instead "
-            "of 1: the propensities of the pages that count are wrong, or the log hardly "
-            "ever shows what the target does",
-            UncertainPropensities,
-        )
-    elif beyond > error:
-        warn_caller(
-            f"a share of {beyond:.2g} of what the target shows is never shown by the estimated "
-            f"logging policy, which is more than the relative standard error of {error:.2g}: how "
-            "seldom the true policy shows it cannot be estimated from this log",
-            UncertainPropensities,
-        )

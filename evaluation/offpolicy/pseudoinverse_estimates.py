@@ -74,8 +74,7 @@ def weigh_slots(inputs: Inputs, tables: PseudoinverseWeights, name: str) -> RowW
         partial(tables.sampling_variance, query, ranking),
         {"sigma_squared": sigma_squared, "rho": float(tables.rho[places].max())},
     )
-    beyond = float(counts @ tables.outside[places] / counts.sum())
-    return say_estimated(found, inputs, tables.logging, beyond)
+    return say_estimated(found, inputs, tables.logging)
 
 
 def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:
