@@ -135,7 +135,8 @@ def estimate_logging(
     """Estimate the policy that made ``log`` from the pages that it shows.
 
     Three kinds are tried: "uniform"; "plackett-luce", one weight per document and query, with a
-    prior that gives documents which were never shown a small weight; and "page counts", how often
+    prior that gives documents which were never shown a small weight, and what the log shows rarely
+    or never the median of its possible rates (``median_log_weights``); and "page counts", how often
     each query's pages were shown, smoothed by the Plackett-Luce estimate. The kind, and how much
     the priors count, are chosen by the likelihood of a fifth of the impressions that are left out;
     a simpler kind is kept unless another one is better by three standard errors. The estimate is
