@@ -8,6 +8,7 @@ import numpy as np
 
 from ...common import checks
 from ...common.grouping import fold_rows, group_rows
+from ...common.progress import progress
 from ...common.typing import Booleans, Integers
 from ...data import ClickLog
 from ...policies import Policy, marginals_given_set
@@ -222,7 +223,11 @@ def _page_pairs(log: ClickLog, policy: Policy, clicked_pairs: str, seed: int) ->
     kept, counts = fold_rows([log.query[rows, None], clicked], log.counts[rows])
     query, clicked = log.query[rows[kept]].astype(np.int64), clicked[kept]
     asked, number = np.unique(query, return_inverse=True)
-    places = [policy.placements(one, seed=seed) for one in asked.tolist()]
+    places = []
+    with progress(len(asked), "placements") as advance:
+        for one in asked.tolist():
+            places.append(policy.placements(one, seed=seed))
+            advance(1)
     errors = None
     if any(one.standard_error is not None for one in places):
         none = np.zeros_like(places[0].probabilities)

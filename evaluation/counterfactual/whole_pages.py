@@ -149,8 +149,15 @@ class _EveryPage(NamedTuple):
         return 1.0 - self._same(shown)
 
     def _same(self, shown: Integers) -> Floats:
-        found = [self.chance[(self.ranking == page).all(axis=1)].sum() for page in shown]
-        return np.array(found)
+        """Return the probability of each of ``shown`` itself, (c,)."""
+        base = int(max(self.ranking.max(), shown.max())) + 2  # -1 is a digit as well
+        digits = base ** np.arange(shown.shape[1])
+        keys = (self.ranking + 1) @ digits
+        order = np.argsort(keys)
+        wanted = (shown + 1) @ digits
+        place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+        found: Floats = np.where(keys[order[place]] == wanted, self.chance[order[place]], 0.0)
+        return found
 
     def compare(self, query: Integers, shown: Integers, function: PageFunction) -> Floats:
         """Return the probability of another page that scores higher, ties a half, (c,)."""
