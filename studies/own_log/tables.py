@@ -25,6 +25,7 @@ def read_table(path: str | Path, columns: Sequence[str] = (), **given: Any) -> R
             return data.read_log(path, **roles, **given)
     except data.BadLog as error:
         text = re.sub(rf"(?<![\w-])({'|'.join(NAMES)})=(…|\"\")", r"--column \1=\2", str(error))
+        text = text.replace("list_separator=", "in Python, data.read_log(…) with list_separator=")
         raise ValueError(text.replace("strict=True", "--strict")) from error
 
 

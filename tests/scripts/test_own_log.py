@@ -246,6 +246,16 @@ def test_a_saved_log_is_fitted_with_its_saved_world(fitted, tmp_path):
     )
 
 
+def test_a_list_that_does_not_fit_its_click_is_told_with_what_helps(tmp_path, capsys):
+    path = tmp_path / "clicks.csv"
+    path.write_text("query,docs,click\na,u|v|w,1\nb,x|y|z,0\n")
+    assert main(["fit", str(path), "--out", str(tmp_path / "out")]) == 1
+    assert re.search(
+        r"column 'docs' seems to hold the documents of a page .* in Python, data\.read_log",
+        capsys.readouterr().err,
+    )
+
+
 @loop_over("command", ["fit", "report"])
 def test_a_wrong_column_to_split_by_gets_those_that_there_are(tmp_path, capsys, command):
     path = tmp_path / "clicks.csv"

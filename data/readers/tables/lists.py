@@ -163,13 +163,17 @@ def find_separator(document: pa.ChunkedArray, click: pa.ChunkedArray) -> str | N
     if not is_text(value_type(document)) or is_lists(document) or is_lists(click):
         return None
     head = document.slice(0, _HEAD).cast(pa.string())
-    for separator in SEPARATORS[1:]:
-        if as_mask(pc.match_substring(head, separator)).any():
-            filled = pc.indices_nonzero(pc.fill_null(pc.not_equal(as_texts(click), ""), False))
-            first = (document.take(filled[:_HEAD]), click.take(filled[:_HEAD]))
-            for is_alike in (_same_counts, _name_shown):
-                if is_alike(*first, separator) and is_alike(document, click, separator):
-                    return separator
+    found = [s for s in SEPARATORS[1:] if as_mask(pc.match_substring(head, s)).any()]
+    if not found:
+        return None
+    kind = value_type(click)
+    filled = pc.not_equal(click.cast(kind), "") if is_text(kind) else click.is_valid()
+    chosen = pc.indices_nonzero(pc.fill_null(filled, False))[:_HEAD]
+    first = document.take(chosen), click.take(chosen)
+    for separator in found:
+        for is_alike in (_same_counts, _name_shown):
+            if is_alike(*first, separator) and is_alike(document, click, separator):
+                return separator
     return None
 
 
