@@ -155,7 +155,13 @@ class Ratings:
         return self[order[:cut]], self[order[cut:]]
 
     def world(
-        self, train: Ratings, training_items: bool = False, factors: int | None = None
+        self,
+        train: Ratings,
+        training_items: bool = False,
+        factors: int | None = None,
+        n_users: int | None = None,
+        n_docs: int | None = None,
+        seed: int = 0,
     ) -> World:
         """Return the world in which users click by *these* ratings, the test part's.
 
@@ -168,13 +174,21 @@ class Ratings:
             test rating, so they are never clicked.
         factors : int, optional
             Gives the world features, for agents: see Notes. None: no features.
+        n_users : int, optional
+            Only so many of the users, drawn by ``seed``. None: all.
+        n_docs : int, optional
+            Only so many candidates per user: those with the most training ratings, in the order of
+            their indices. Test ratings of other items are then not in the world. None: all.
+        seed : int
+            Of the users that are drawn.
 
         Returns
         -------
         World
             With ``max_grade=5``. Queries are the users with a test rating, in the order of their
-            indices, each asked equally often; ``query_ids`` are their ids. Document i of every
-            query is item i, so ``N`` is the number of items, and ``doc_ids`` are kept once.
+            indices, each asked equally often; ``query_ids`` are their ids. Without ``n_docs``,
+            document i of every query is item i, N is the number of items, and ``doc_ids`` are
+            kept once.
             Candidates are the items with a training rating, but for those that the user rated in
             training. ``relevance`` is the test rating, 1 to 5, and -1 where there is none.
 
@@ -205,7 +219,11 @@ class Ratings:
         self._check_apart(train)
         if factors is not None:
             factors = checks.positive_integer(factors, "factors")
-        return make_rating_world(self, train, training_items, factors)
+        for name, number in (("n_users", n_users), ("n_docs", n_docs)):
+            if number is not None:
+                checks.positive_integer(number, name)
+        seed = checks.positive_integer(seed, "seed", 0)
+        return make_rating_world(self, train, training_items, factors, n_users, n_docs, seed)
 
     def _check_apart(self, train: Ratings) -> None:
         keys, known = self.pair_keys(), np.sort(train.pair_keys())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import math
 from collections.abc import Iterator
@@ -200,7 +201,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _split(line: str, mark: str) -> list[str]:
-    return [field.strip('"') if mark == "," else field for field in line.split(mark)]
+    return next(csv.reader([line])) if mark == "," else line.split(mark)
 
 
 def _number(text: str) -> float:

@@ -155,6 +155,44 @@ def test_a_user_who_rated_all_items_of_training_is_never_asked():
     assert world.query_probs.tolist() == [0.0, 1.0]
 
 
+def test_a_smaller_world_has_some_users_and_their_most_popular_candidates():
+    train, test = some_ratings().split(0.8, seed=1)
+    whole, small = test.world(train), test.world(train, n_users=7, n_docs=5)
+    assert (small.n_queries, small.n_docs) == (7, 5)
+    counts = np.bincount(train.item, minlength=20)
+    rows = [whole.query_ids.tolist().index(user) for user in small.query_ids]
+    assert rows == sorted(rows)
+    for row, query in enumerate(rows):
+        own = np.flatnonzero(whole.candidates[query])
+        best = sorted(sorted(own, key=lambda item: (-counts[item], item))[:5])
+        assert small.doc_ids[row].tolist() == [f"i{item}" for item in best]
+        assert small.relevance[row].tolist() == whole.relevance[query, best].tolist()
+        assert small.candidates[row].all()
+
+
+def test_users_of_a_smaller_world_are_drawn_by_the_seed():
+    train, test = some_ratings().split()
+    drawn = [test.world(train, n_users=7, seed=seed).query_ids.tolist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_users_with_fewer_candidates_have_shorter_lists():
+    train, test = hand_made()
+    world = test.world(train, n_docs=2)
+    assert world.doc_ids.tolist() == [["c", ""], ["a", "c"]]
+    assert world.candidates.tolist() == [[True, False], [True, True]]
+    assert world.relevance.tolist() == [[2, -1], [5, -1]]
+
+
+def test_features_of_a_smaller_world_are_those_of_its_items():
+    train, test = some_ratings().split()
+    whole = test.world(train, factors=3)
+    small = test.world(train, factors=3, n_users=7, n_docs=5)
+    rows = [whole.query_ids.tolist().index(user) for user in small.query_ids]
+    items = np.char.replace(np.asarray(small.doc_ids), "i", "").astype(int)
+    np.testing.assert_array_equal(small.features, whole.features[np.array(rows)[:, None], items])
+
+
 def test_parts_that_do_not_belong_together_are_refused():
     train, test = hand_made()
     other = Ratings([0], [0], [5], ["ann", "bob", "eve"], ITEMS)
@@ -221,5 +259,6 @@ def test_too_many_factors_are_refused():
     train, test = some_ratings().split()
     with pytest.raises(ValueError, match="factors must be at most 19"):
         test.world(train, factors=20)
-    with pytest.raises(ValueError, match="factors must be at least 1"):
-        test.world(train, factors=0)
+    for name in ("factors", "n_users", "n_docs"):
+        with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+            test.world(train, **{name: 0})

@@ -20,6 +20,7 @@ FORMATS = {  # the same ratings in each; half stars where the data set has them
     "plain.csv": "196,242,3\n186,302,3\n196,302,1\n",
     "header.csv": "user,item,rating\n196,242,3\n186,302,3\n196,302,1\n",
     "other.csv": 'time,rating,"item_id",user_id\n7,3,242,196\n8,3,"302",186\n9,1,302,196\n',
+    "quoted.csv": 'user,"the, item",item,rating\n196,"a, b",242,3\n186,c,302,3\n196,d,302,1\n',
     "blank.csv": "\r\n196,242,3\r\n\r\n186,302,3\r\n196,302,1\r\n\r\n",
     "mark.csv": "\ufeffuserId,movieId,rating\n196,242,3\n186,302,3\n196,302,1\n",
     "three.tsv": "196\t242\t3\n186\t302\t3\n196\t302\t1",
