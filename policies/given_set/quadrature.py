@@ -1,7 +1,7 @@
 """Rank marginals given the displayed set by quadrature, for pages of any length.
 
-Given the moment τ of the first arrival outside of the page (``race``), document i stands at rank r
-when it arrives at a moment s and just r - 1 of the others came before s, each by itself with
+Given the time τ of the first arrival outside of the page (``race``), document i stands at rank r
+when it arrives at a time s and just r - 1 of the others came before s, each by itself with
 probability a_j(s): a coefficient of the polynomial Π_{j ≠ i} (z a_j + 1 - a_j).
 """
 
@@ -16,7 +16,7 @@ from ...common.typing import Floats
 from .race import integrate_race
 
 _CACHED = 1 << 15  # numbers that are worked on at a time
-_PAGES = 64  # whose moments are found at a time
+_PAGES = 64  # whose nodes of τ are found at once
 _TAIL = 3.6  # exp(-exp(3.6)) is 1e-16
 _STEP = 0.21  # the widest step in p
 _HIGHEST, _FLAT = 600.0, -50.0
@@ -27,7 +27,7 @@ def quadrature_marginals(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats
 
     Notes
     -----
-    The moment s is τ (1 - exp(-ψ)) with ψ = exp(p - exp(-p)) / λτ, where λ is the rate of the first
+    The time s is τ (1 - exp(-ψ)) with ψ = exp(p - exp(-p)) / λτ, where λ is the rate of the first
     arrival: trapezoids in p converge exponentially, ends included, and reach down to every scale
     of the weights. Costs O(k²) per node, with some sqrt(k) nodes for τ and sqrt(k) for s, hence
     O(k³) a page.
@@ -39,15 +39,15 @@ def quadrature_marginals(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats
         nodes, log_probability[part] = integrate_race(logs[part], log_rest[part])
         ends = np.searchsorted(nodes.page, np.arange(len(logs[part]) + 1))
         for page, (first, last) in enumerate(pairwise(ends.tolist()), start):
-            moments, weights = nodes.log_moment[first:last], nodes.weight[first:last]
-            marginals[page] = _integrate_page(logs[page], moments, weights)
+            log_times, weights = nodes.log_time[first:last], nodes.weight[first:last]
+            marginals[page] = _integrate_page(logs[page], log_times, weights)
     return marginals, log_probability
 
 
-def _integrate_page(logs: Floats, moments: Floats, weights: Floats) -> Floats:
+def _integrate_page(logs: Floats, log_times: Floats, weights: Floats) -> Floats:
     """Return the marginals (k, k) of a page with log-weights (k,), for nodes of log τ (m,)."""
     k = len(logs)
-    scaled = np.maximum(logs + moments[:, None], _FLAT)  # (m, k): log w τ
+    scaled = np.maximum(logs + log_times[:, None], _FLAT)  # (m, k): log w τ
     whole = -np.expm1(-np.exp(np.minimum(scaled, _HIGHEST)))  # P(document comes before τ)
     rate = np.logaddexp.reduce(scaled - np.log(whole), axis=1)  # log λτ
     width = min(_STEP, 0.95 / np.sqrt(k + 1.0))
@@ -58,13 +58,13 @@ def _integrate_page(logs: Floats, moments: Floats, weights: Floats) -> Floats:
     place = step[row] * place - _TAIL  # p of each node
     log_psi = place - np.exp(-place) - rate[row]
     psi = np.exp(np.maximum(log_psi, _FLAT))
-    log_moment = np.where(log_psi < _FLAT, log_psi, np.log(-np.expm1(-psi)))  # log s / τ
+    log_arrived = np.where(log_psi < _FLAT, log_psi, np.log(-np.expm1(-psi)))  # log s / τ
     weight = (weights * step)[row] * (1.0 + np.exp(-place)) * psi / np.expm1(psi)
     polynomials = _Polynomials(k)
     for start in range(0, len(row), max(_CACHED // k, 1)):
         part = slice(start, start + max(_CACHED // k, 1))
-        log_times, inside = scaled.T[:, row[part]], whole.T[:, row[part]]
-        elapsed = np.exp(np.minimum(log_times + log_moment[part], _HIGHEST))  # (k, nodes): w s
+        log_end, inside = scaled.T[:, row[part]], whole.T[:, row[part]]
+        elapsed = np.exp(np.minimum(log_end + log_arrived[part], _HIGHEST))  # (k, nodes): w s
         before = -np.expm1(-elapsed)
         density = elapsed * (1.0 - before) / inside * weight[part]
         polynomials.add(before / inside, density)
