@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..clickmodels import ClickModel
-from ..common.typing import Floats
+from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
 from ..policies import Policy
 from .logs.description import RARE
@@ -57,20 +57,28 @@ class CrossTable:
         return np.asarray(self.promised - self.others)
 
     @property
-    def liking(self) -> Floats:
-        """How much better than others the other models find each policy, (P,).
+    def leads(self) -> Floats:
+        """By how much each policy is better than each other one, by impartial judges, (P, P).
 
-        The median over them of what they say, less the mean of what the same judge says of all
-        policies but its own: judges that are generous to all count no more than strict ones. NaN
-        where there are no other judges.
+        Two policies are compared by the judges that neither of them was found inside: the median
+        over these of the difference that each of them sees. Both are thus judged by the same
+        panel, a judge that is generous to all counts no more than a strict one, and no model has a
+        say on its own policy. NaN where no judge is left, as for the policies of two models that
+        are the only judges.
         """
-        if len(self.judges) < 2:
-            return np.full(len(self.policies), np.nan)
-        rest = np.array(self.values, dtype=np.float64)
-        rest[np.arange(len(self.policies)), list(self.own)] = np.nan
-        asked = ~np.isnan(rest).all(axis=0)  # a judge may have none but its own policies
-        centred = rest[:, asked] - np.nanmean(rest[:, asked], axis=0)
-        return np.asarray(np.nanmedian(centred, axis=1))
+        places = np.arange(len(self.judges))
+        own = np.asarray(self.own)
+        apart = (places != own[:, None, None]) & (places != own[None, :, None])  # (P, P, J)
+        leads = np.full(apart.shape[:2], np.nan)
+        some = apart.any(axis=2)
+        seen = np.where(apart, self.values[:, None, :] - self.values[None, :, :], np.nan)
+        leads[some] = np.nanmedian(seen[some], axis=1)
+        return leads
+
+    @property
+    def ahead(self) -> Integers:
+        """How many other policies each one is ahead of by ``leads``, (P,)."""
+        return np.count_nonzero(self.leads > 0, axis=1)
 
     @property
     def suspect(self) -> int | None:

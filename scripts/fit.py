@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clickgym import clickmodels, data, studies
 from clickgym.scripts._shared.command_inputs import real_logs, require_files, saved_log
@@ -21,8 +20,7 @@ from clickgym.scripts._shared.log_options import (
 )
 from clickgym.studies.own_log.kept_logs import LOG
 from clickgym.studies.own_log.tables import explain_columns
-from clickgym.studies.runner import SETTINGS, require_writable
-from clickgym.studies.study import describe_settings
+from clickgym.studies.runner import compare_settings, require_writable
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,7 @@ class Fit(LogOptions):
     scheduler: str | None = option(None)
     retry_failed: bool = option(False)
     out: str = option("fitted", "folder for models, tables and pictures")
-    overwrite: bool = option(
-        False, "write into a folder that holds another run's results", group="the run"
-    )
+    overwrite: bool = option(False)
 
 
 class Parts(NamedTuple):
@@ -150,36 +146,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tuple(dict.fromkeys(names)), settings.seeds, settings.parameters,
         tuple(settings.module or ()),
     )  # fmt: skip
-    _refuse_another_run(out, study, settings.overwrite)
+    compare_settings(out, study, settings.overwrite)
     if found.report is not None:
         say(found.report)
     if found.whole is not None:
         found.whole.save(out / LOG)
     return studies.run_study(
-        study, out, settings.jobs, settings.retry_failed, settings.scheduler or ""
-    )
-
-
-def _refuse_another_run(out: Path, study: studies.FitLog, overwrite: bool) -> None:
-    """Raise where a folder holds the results of other options, unless they may be replaced."""
-    path = out / SETTINGS
-    if not path.is_file():
-        return
-    if overwrite:
-        path.unlink()
-        return
-    now, before = describe_settings(study), _read(path)
-    now.pop("log")  # it may lie elsewhere than before
-    if any(before.get(name) != value for name, value in now.items()):
-        raise ValueError(f"{out} holds another run; give another --out, or --overwrite")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        study, out, settings.jobs, settings.retry_failed, settings.scheduler or "",
+        overwrite=settings.overwrite,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 
 from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.common import checks
+from clickgym.evaluation.offpolicy.slate_estimates import ENOUGH
 from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._shared.command_options import option, parse
 from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
@@ -23,6 +24,7 @@ from clickgym.studies.runner import require_writable
 
 WITHOUT_MODEL = ("ips", "wips", "pi", "wpi")
 WITH_MODEL = ("dm-model", "dr-ips", "dr-pi")
+OWN = "the log's own policy"
 
 
 def find_studies() -> dict[str, type[studies.Study]]:
@@ -58,7 +60,8 @@ class Estimate(LogOptions):
     """Estimate what a saved policy earns, in clicks per page, from a log that another one made.
 
     Propensities that the log lacks are estimated from the pages that it shows. Take pages that the
-    policy was not made from, such as the part that clickgym fit holds out to judge on.
+    policy was not made from, such as the part that clickgym fit holds out to judge on. An estimate
+    that rests on fewer than 100 effective pages means little, whatever its interval.
 
     Example:
       clickgym ope estimate clicks.csv --policy runs/own/policy.safetensors
@@ -112,17 +115,26 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
         say(f"{int(twice.sum()):,} pages that show a document twice are left out.")
         log = log[~twice]
     clicks = log.clicks.sum(axis=1).astype(np.float64)
-    rows = [_row("the log's own policy", evaluation.estimate("on-policy", log, clicks, None, None))]
+    found = {OWN: evaluation.estimate("on-policy", log, clicks, None, None)}
     logging, note = _find_logging(log, world, settings.seed)
+    doubts: dict[str, list[str]] = {}  # what is warned of, and by which estimators
     for name in names:
         options = _options(name, settings, model)
-        rows.append(
-            _row(name, evaluation.estimate(name, log, clicks, logging, policy, world, **options))
-        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            found[name] = evaluation.estimate(
+                name, log, clicks, logging, policy, world, **options
+            )
+        for text in dict.fromkeys(str(one.message) for one in caught):
+            doubts.setdefault(text, []).append(name)
+    rows = [_row(name, one, log.slots) for name, one in found.items()]
     if settings.out:
         studies.save_rows(rows, settings.out)
     console = Console(width=None if Console().is_terminal else 120)
+    note = " ".join([note, *_explain(rows, log.slots)])
     console.print(_table(rows, f"Clicks per page of {Path(settings.policy).name}", note))
+    for text, whose in doubts.items():
+        print(f"{', '.join(whose)}: {text}", file=sys.stderr)
     return 0
 
 
@@ -163,13 +175,29 @@ def _options(
     return options
 
 
-def _row(name: str, found: Any) -> dict[str, Any]:
+def _row(name: str, found: evaluation.SlateEstimate, slots: int) -> dict[str, Any]:
+    """Return an estimate as a row; its interval is cut to what clicks on ``slots`` can be."""
+    low, high = found.interval_within(0, slots)
     return {
-        "estimator": name, "value": found.value, "stderr": found.stderr, "low": found.low,
-        "high": found.high, "method": found.method,
-        "effective_sample_size": getattr(found, "effective_sample_size", float(found.n)),
-        "largest_weight": getattr(found, "largest_weight", 1.0),
+        "estimator": name, "value": found.value, "stderr": found.stderr, "low": low,
+        "high": high, "method": found.method,
+        "effective_sample_size": found.effective_sample_size,
+        "largest_weight": found.largest_weight,
     }  # fmt: skip
+
+
+def _explain(rows: Sequence[dict[str, Any]], slots: int) -> list[str]:
+    """Return what the table does not say by itself."""
+    texts = [f"Intervals are cut to what a page can have, 0 to {slots} clicks."]
+    if any(not 0 <= row["value"] <= slots for row in rows):
+        texts.append("A value outside is chance: unbiased estimates with large weights give such.")
+    if any(row["effective_sample_size"] < ENOUGH for row in rows):
+        texts.append(
+            "Effective pages: how many pages of the policy itself would say as much. (few): below "
+            f"{ENOUGH} a row means little, whatever its interval, and near 1 nothing; of dr- rows "
+            "only the model's word is left then."
+        )
+    return texts
 
 
 def _table(rows: Sequence[dict[str, Any]], title: str, note: str) -> PlainTable:
@@ -182,11 +210,15 @@ def _table(rows: Sequence[dict[str, Any]], title: str, note: str) -> PlainTable:
             [
                 f"{row['value']:.4f}" if known or row["value"] else "unknown",
                 f"{row['low']:.4f} to {row['high']:.4f}" if known else "unknown",
-                f"{row['effective_sample_size']:,.1f}", f"{row['largest_weight']:,.1f}",
+                _say_pages(row["effective_sample_size"]), f"{row['largest_weight']:,.1f}",
                 row["method"],
             ],
         )  # fmt: skip
     return table
+
+
+def _say_pages(number: float) -> str:
+    return f"{number:,.1f}" if number >= ENOUGH else f"(few) {number:,.1f}"
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ def compute_study(
     """
     study.check()
     checks.positive_integer(jobs, "jobs")
+    study = study.resolved()
     results = Results()
     computed = total = failed = 0
     failures: list[str] = []
@@ -121,18 +122,21 @@ def run_study(
     retry_failed: bool = False,
     scheduler: str = "",
     preset: str = "",
+    overwrite: bool = False,
 ) -> int:
     """Compute what is missing of a study, write its report into ``folder``, and print it.
 
     The folder has the rows as Parquet, tables, pictures, ``report.html`` and ``settings.json``. One
     that holds another study's results is refused; results of other settings are replaced, and
-    their cells kept. Parameters are those of ``compute_study``; ``preset`` is what the settings
-    were made from. Return 0, or 1 where cells failed.
+    their cells kept. A study that wants its ``own_folder`` refuses these too, unless it may
+    ``overwrite`` them. Other parameters are those of ``compute_study``; ``preset`` is what the
+    settings were made from. Return 0, or 1 where cells failed.
     """
     start, folder = time.perf_counter(), Path(folder)
     study.check()
     require_writable(folder)
-    _compare_settings(folder, study)
+    study = study.resolved()
+    compare_settings(folder, study, overwrite)
     outcome = compute_study(study, folder, jobs, retry_failed, scheduler)
     for name, rows in study.files(outcome.rows).items():
         _replace_rows(folder / name, rows)
@@ -167,8 +171,12 @@ def require_writable(folder: Path) -> None:
         raise OSError(f"--out {folder} cannot be written: {error.strerror}") from error
 
 
-def _compare_settings(folder: Path, study: Study) -> None:
-    """Raise where a folder holds another study's results; tell where they are of other settings."""
+def compare_settings(folder: Path, study: Study, overwrite: bool = False) -> None:
+    """Compare a study with the results that a folder holds.
+
+    Those of another study are refused, and those of other settings where a study wants its
+    ``own_folder`` and may not ``overwrite``; otherwise it is told that they are replaced.
+    """
     before = _read_settings(folder / SETTINGS)
     if before is None:
         return
@@ -180,22 +188,35 @@ def _compare_settings(folder: Path, study: Study) -> None:
     if "jobs" in before:  # written by an earlier version
         return
     now = describe_settings(study)
-    changed = {
-        option_name(one): before[one.name]
+    changed = ", ".join(
+        _say_change(one, before[one.name])
         for one in dataclasses.fields(study)
         if not one.metadata.get("look") and one.name in before
         and before[one.name] != now[one.name]
-    }
-    if changed:
-        text = ", ".join(f"--{name} was {_as_typed(value)}" for name, value in changed.items())
-        print(
-            f"{folder} held results of other options ({text}): its tables and pictures are "
-            "replaced, its cells are kept",
-            file=sys.stderr,
+    )
+    if not changed or overwrite:
+        return
+    if study.own_folder:
+        raise ValueError(
+            f"--out {folder} holds another run ({changed}): give another folder, or --overwrite"
         )
+    print(
+        f"{folder} held results of other options ({changed}): its tables and pictures are "
+        "replaced, its cells are kept",
+        file=sys.stderr,
+    )
+
+
+def _say_change(one: dataclasses.Field[Any], before: Any) -> str:
+    """Return what a setting was, as it is typed."""
+    if "changed" in one.metadata:
+        return str(one.metadata["changed"])
+    return f"--{option_name(one).replace('_', '-')} was {_as_typed(before)}"
 
 
 def _as_typed(value: Any) -> str:
+    if value in ("", []):
+        return "not given"
     if isinstance(value, list):
         parts = (one if isinstance(one, list) else [one] for one in value)
         return " ".join(",".join(map(str, part)) for part in parts)

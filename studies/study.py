@@ -67,6 +67,7 @@ def setting(default: Any, text: str | None = None, **more: Any) -> Any:
         function that makes a value of the option's text. ``whole_file=True`` of a world: by
         default a file gives all its queries. ``look=True``: the setting changes how results are
         shown, not the results. ``later=True``: files of earlier versions do not have it.
+        ``changed``: what to say of a setting without an option that is not what it was.
         ``least``, ``choices``, ``known`` (a function that gives the names it takes) and ``also``
         (further names) are what ``Study.check`` holds it to. The rest is for the option, such as
         ``metavar``.
@@ -176,6 +177,7 @@ class Study(ABC):
     name: ClassVar[str]
     command: ClassVar[str] = ""  # the command that has the study below it, such as "ope"
     needs_grades: ClassVar[str] = "a study with a true user needs"  # begins what it says without
+    own_folder: ClassVar[bool] = False  # whether results of other settings are not to be replaced
 
     @classmethod
     def small(cls) -> Self:
@@ -217,6 +219,10 @@ class Study(ABC):
                 elif one.type in _WHOLE:
                     checks.positive_integer(item, one.name, one.metadata.get("least", 1))
 
+    def resolved(self) -> Self:
+        """Return the study with settings that only files tell, after ``check`` has found them."""
+        return self
+
     @abstractmethod
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the stages in their order.
@@ -245,7 +251,7 @@ class Study(ABC):
         texts = {}
         for one in dataclasses.fields(self):
             value = getattr(self, one.name)
-            if value is not None and value != ():
+            if value not in (None, (), ""):
                 texts[option_name(one).replace("_", " ")] = _say(value)
         return texts
 

@@ -15,6 +15,11 @@ from ...common.typing import Floats
 from ..statistics import Z95, Estimate
 from .inputs import Inputs
 
+# Below as many effective impressions an estimate says little: its standard error is above a tenth
+# of the standard deviation of a single reward, and its interval rests on too few rewards to be
+# trusted.
+ENOUGH = 100
+
 
 class SlateEstimate(Estimate):
     """A policy's value, estimated from a log.
@@ -47,6 +52,12 @@ class SlateEstimate(Estimate):
     rho: float | None = None
     bound: float | None = None
     estimated_propensities: bool = False
+
+    def interval_within(self, least: float, most: float) -> tuple[float, float]:
+        """Return the 95% interval, cut to what rewards can be; an infinite one stays infinite."""
+        if not math.isfinite(self.low) or not math.isfinite(self.high):
+            return self.low, self.high
+        return min(max(self.low, least), most), min(max(self.high, least), most)
 
     def set_attributes(self, **attributes: float | None) -> SlateEstimate:
         """Return this estimate after setting attributes of it."""

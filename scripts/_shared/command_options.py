@@ -92,6 +92,7 @@ SHARED: dict[str, dict[str, Any]] = {
         "absent": "this machine computes",
     },
     "retry_failed": _RUN | {"help": "compute again what failed the last time"},
+    "overwrite": _RUN | {"help": "write into a folder that holds another run's results"},
     "out": _RUN | {
         "help": "folder for results; finished parts that are there are not computed again",
         "metavar": "FOLDER", "was": ("log_dir",),

@@ -13,8 +13,9 @@ from clickgym.scripts._shared.command_options import option, parse
 
 PRESET = "the preset's"
 Option = tuple[str, Any, Any]  # name, type and field
-_RUN = ("jobs", "scheduler", "retry_failed", "out")
-_OWN = ("flag", "read", "whole_file", "look", "later")  # what argparse and ``option`` do not know
+_RUN = ("jobs", "scheduler", "retry_failed", "out", "overwrite")
+# What argparse and ``option`` do not know.
+_OWN = ("flag", "read", "whole_file", "look", "later", "changed")
 
 
 class Main(Protocol):
@@ -59,8 +60,9 @@ def study_command(
         try:
             out = options.out or f"{command.replace(' ', '-')}-{name}"
             return studies.run_study(
-                made, out, options.jobs, options.retry_failed, options.scheduler or "", name
-            )
+                made, out, options.jobs, options.retry_failed, options.scheduler or "", name,
+                getattr(options, "overwrite", False),
+            )  # fmt: skip
         except ValueError as error:
             raise ValueError(_name_option(str(error), study)) from error
 
@@ -97,9 +99,10 @@ def _setting_options(
 def _run_options(study: type[studies.Study], command: str) -> list[Option]:
     out = command.replace(" ", "-")
     folder = option(None, absent=f"{out}-PRESET") if study.presets() else option(out)
+    overwrite: list[Option] = [("overwrite", bool, option(False))] if study.own_folder else []
     return [
         ("jobs", int, option(2)), ("scheduler", str | None, option(None)),
-        ("retry_failed", bool, option(False)), ("out", str | None, folder),
+        ("retry_failed", bool, option(False)), ("out", str | None, folder), *overwrite,
     ]  # fmt: skip
 
 

@@ -43,8 +43,15 @@ def _content(cell: Cell) -> dict[str, Any]:
         value = getattr(cell, field.name)
         in_key = field.metadata.get("key", True)
         if in_key is True or (in_key == "given" and value):
-            content[field.name] = _content(value) if dataclasses.is_dataclass(value) else value
+            content[field.name] = _plain(value)
     return content
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON takes it."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return _content(value) if dataclasses.is_dataclass(value) else value
 
 
 @dataclasses.dataclass(frozen=True)

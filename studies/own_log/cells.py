@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -12,13 +11,14 @@ import numpy as np
 from ... import clickmodels, evaluation, policies
 from ...clickmodels import NotExact
 from ...data import ClickLog, World
-from ..engine.artefacts import fit_parts, load_model
+from ..engine.grid import cell_key
 from ..engine.keeping import keep_file, make_folder, save_kept
 from ..engine.shapes import Unbounded, Undefined
-from .source import HALVES, LogSource, kept_log, parts_of, read_source, shown_twice
+from .kept_logs import KeptLogs, kept_logs
+from .log_fits import LogFitCell, fitted_to_log, publish_file, publish_model
+from .source import TRAIN, WHOLE, shown_twice, shown_world
 
-VERSION = "1"
-TRAIN = "train"
+VERSION = "2"
 TOP_DOWN, MAX_REWARD = OPTIMISERS = ("Top-Down", "Max-Reward")
 _TAIL = 200  # points of the curve that shows the long tail
 _EXAMPLES, _FIRST = 10, 5  # queries and documents that the page shows
@@ -26,18 +26,16 @@ _LOGGED_PAGES = 2_000  # held-out pages that models are asked about
 
 
 @dataclass(frozen=True)
-class ReadCell:
+class DescribeCell:
     """The log itself."""
 
-    source: LogSource
+    logs: KeptLogs
+    test: str = "test"
 
 
 class LogNumbers(TypedDict):
     """What there is in the log; lists are by rank."""
 
-    rows: int
-    columns: str
-    oddities: dict[str, int]
     propensities: bool
     impressions: float
     queries: int
@@ -56,21 +54,19 @@ class LogNumbers(TypedDict):
     groups: list[list[int]]
     weakest: int
     held_out: float
-    held_out_clicks: Unbounded
+    held_out_clicks: float
 
 
-def read_cell(cell: ReadCell) -> LogNumbers:
-    """Read the log, keep it with its world, and describe it."""
-    found = read_source(cell.source)
-    kept_log(cell.source)  # other processes load it
-    numbers = evaluation.describe_log(found.log)
-    ties = evaluation.tied_ranks(found.log)
+def describe_cell(cell: DescribeCell) -> LogNumbers:
+    """Describe the log."""
+    _, parts = kept_logs(cell.logs)
+    log, test = parts[WHOLE], parts[cell.test]
+    numbers = evaluation.describe_log(log)
+    ties = evaluation.tied_ranks(log)
     steps = np.ceil(np.arange(1, _TAIL + 1) / _TAIL * numbers.queries).astype(int)
-    test = parts_of(cell.source).test
     clicks = np.count_nonzero(test.clicks, axis=1)
     return {
-        "rows": found.rows, "columns": found.columns, "oddities": found.oddities,
-        "propensities": found.log.log_propensity is not None,
+        "propensities": log.log_propensity is not None,
         "impressions": numbers.impressions, "queries": numbers.queries,
         "documents": numbers.documents, "clicks_per_page": numbers.clicks_per_page,
         "clicked_pages": numbers.clicked_pages, "effective_queries": numbers.effective_queries,
@@ -83,21 +79,6 @@ def read_cell(cell: ReadCell) -> LogNumbers:
         "weakest": ties.weakest, "held_out": test.impressions,
         "held_out_clicks": float(test.counts @ clicks / max(test.impressions, 1e-300)),
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class OwnFitCell:
-    """A model, and the part of the log that it is fitted to."""
-
-    source: LogSource
-    model: str
-    part: str = TRAIN
-
-    @property
-    def path(self) -> Path:
-        """Where the fitted model is."""
-        suffix = "" if self.part == TRAIN else f"-{self.part.replace(' ', '-')}"
-        return self.source.place("models", f"{self.model}{suffix}.safetensors")
 
 
 class OwnFitted(TypedDict):
@@ -113,28 +94,18 @@ class OwnFitted(TypedDict):
     logged: float | None
 
 
-def fit_cell(cell: OwnFitCell) -> OwnFitted:
+def fit_cell(cell: LogFitCell) -> OwnFitted:
     """Fit the model, keep it, and judge it on held-out pages."""
-    model = fitted_model(cell)
-    test = parts_of(cell.source).test
-    found = evaluation.perplexity_interval(model, test, seed=cell.source.seed)
+    model = fitted_to_log(cell)
+    if cell.train == TRAIN:
+        publish_model(cell)
+    test = kept_logs(cell.logs)[1][cell.test]
+    found = evaluation.perplexity_interval(model, test, seed=cell.seed)
     return {
         "perplexity": found.mean, "low": found.low, "high": found.high,
         "by_rank": evaluation.perplexity(model, test).per_rank.tolist(),
-        "logged": None if cell.part != TRAIN else _expect_logged(model, test, cell.source.seed),
+        "logged": None if cell.train != TRAIN else _expect_logged(model, test, cell.seed),
     }  # fmt: skip
-
-
-def fitted_model(cell: OwnFitCell) -> clickmodels.ClickModel:
-    """Return the model of a cell: from its file, or fitted now."""
-
-    def fit() -> clickmodels.ClickModel:
-        parts, seed = parts_of(cell.source), cell.source.seed
-        train = parts.part(cell.part, seed)
-        return fit_parts(cell.model, train, parts.validation, parts.world, seed, "table")
-
-    load = partial(load_model, name=cell.model)
-    return keep_file(cell.path, fit, clickmodels.ClickModel.save, load)
 
 
 def _expect_logged(model: clickmodels.ClickModel, test: ClickLog, seed: int) -> float | None:
@@ -154,26 +125,30 @@ def _expect_logged(model: clickmodels.ClickModel, test: ClickLog, seed: int) -> 
 class StabilityCell:
     """A model that was fitted to both halves of the training part."""
 
-    source: LogSource
-    model: str
+    first: LogFitCell
+    second: LogFitCell
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.first.model
 
 
 class Stability(TypedDict):
     """How alike the two rank, as ``evaluation.Agreement``."""
 
-    correlation: Unbounded
-    same_first: Unbounded
+    correlation: Undefined
+    same_first: Undefined
     compared: float
 
 
 def stability_cell(cell: StabilityCell) -> Stability:
     """Compare how the models of both halves rank documents that both were shown."""
-    parts, source = parts_of(cell.source), cell.source
-    first, second = (fitted_model(OwnFitCell(source, cell.model, half)) for half in HALVES)
-    logs = [parts.part(half, source.seed) for half in HALVES]
-    both = shown_twice(logs, parts.world)
+    world, parts = shown_world(cell.first.logs), kept_logs(cell.first.logs)[1]
+    first, second = (fitted_to_log(half) for half in (cell.first, cell.second))
+    both = shown_twice([parts[half.train] for half in (cell.first, cell.second)], world)
     found = evaluation.rank_agreement(
-        first.relevance(), second.relevance(), both, parts.world.query_probs
+        first.relevance(), second.relevance(), both, world.query_probs
     )
     return {
         "correlation": found.correlation, "same_first": found.same_first,
@@ -183,11 +158,15 @@ def stability_cell(cell: StabilityCell) -> Stability:
 
 @dataclass(frozen=True)
 class OwnPolicyCell:
-    """A policy that a model suggests."""
+    """A policy that a fitted model suggests."""
 
-    source: LogSource
-    model: str
+    fit: LogFitCell
     optimiser: str
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.fit.model
 
     @property
     def name(self) -> str:
@@ -196,13 +175,15 @@ class OwnPolicyCell:
 
     @property
     def path(self) -> Path:
-        """Where the policy is."""
-        return self.source.place("policies", f"{self.model}-{self.optimiser}.safetensors")
+        """Where the policy is kept."""
+        key = cell_key(self, VERSION)
+        return Path(self.fit.logs.folder) / "policies" / f"{key}.safetensors"
 
     @property
     def rankings(self) -> Path:
-        """Where its rankings are, in the log's own ids."""
-        return self.source.place("rankings", f"{self.model}-{self.optimiser}.csv")
+        """Where its rankings are for people, in the log's own ids; the policy lies beside them."""
+        name = f"{self.model}-{self.optimiser}.csv"
+        return Path(self.fit.logs.folder) / "rankings" / name
 
 
 class OwnPolicy(TypedDict):
@@ -217,14 +198,20 @@ class OwnPolicy(TypedDict):
 
 
 def policy_cell(cell: OwnPolicyCell) -> OwnPolicy:
-    """Find the policy, keep it, and write its rankings in the log's own ids."""
+    """Find the policy and keep it."""
+    policy, world = found_policy(cell), shown_world(cell.fit.logs)
+    train = kept_logs(cell.fit.logs)[1][cell.fit.train]
+    share = evaluation.share_hardly_shown(policy, train, world)
+    return {"hardly_shown": share, "examples": _find_examples(policy, world)}
+
+
+def publish_rankings(cell: OwnPolicyCell) -> None:
+    """Write a policy and its rankings, in the log's own ids, to where people look for them."""
     policy = found_policy(cell)
-    world, _ = kept_log(cell.source)
+    world, _ = kept_logs(cell.fit.logs)
     make_folder(cell.rankings.parent)
     save_kept(cell.rankings, policy.deployed_rankings(world).save)
-    parts = parts_of(cell.source)
-    share = evaluation.share_hardly_shown(policy, parts.train, parts.world)
-    return {"hardly_shown": share, "examples": _find_examples(policy, parts.world)}
+    publish_file(cell.path, cell.rankings.with_suffix(".safetensors"), policies.Policy.load)
 
 
 def _find_examples(
@@ -244,11 +231,11 @@ def found_policy(cell: OwnPolicyCell) -> policies.Policy:
     """Return the policy of a cell: from its file, or found now."""
 
     def find() -> policies.Policy:
-        parts, source = parts_of(cell.source), cell.source
-        model = fitted_model(OwnFitCell(source, cell.model))
+        world, slots = shown_world(cell.fit.logs), kept_logs(cell.fit.logs)[1][WHOLE].slots
+        model = fitted_to_log(cell.fit)
         if cell.optimiser == TOP_DOWN:
-            return policies.top_down(model, parts.world, parts.log.slots)
-        return policies.max_reward(model, parts.world, parts.log.slots, seed=source.seed)
+            return policies.top_down(model, world, slots)
+        return policies.max_reward(model, world, slots, seed=cell.fit.seed)
 
     return keep_file(cell.path, find, policies.Policy.save, policies.Policy.load)
 
@@ -258,7 +245,7 @@ class JudgeCell:
     """A policy, and the models that judge it."""
 
     policy: OwnPolicyCell
-    judges: tuple[str, ...]
+    judges: tuple[LogFitCell, ...]
 
 
 class Judged(TypedDict):
@@ -269,8 +256,6 @@ class Judged(TypedDict):
 
 def judge_cell(cell: JudgeCell) -> Judged:
     """Ask every model what the policy earns."""
-    source = cell.policy.source
-    judges = {name: fitted_model(OwnFitCell(source, name)) for name in cell.judges}
-    policy = found_policy(cell.policy)
-    world = parts_of(source).world
-    return {"values": evaluation.judge_policy(policy, judges, world, source.seed)}
+    judges = {fit.model: fitted_to_log(fit) for fit in cell.judges}
+    policy, world = found_policy(cell.policy), shown_world(cell.policy.fit.logs)
+    return {"values": evaluation.judge_policy(policy, judges, world, cell.policy.fit.seed)}

@@ -14,9 +14,10 @@ from ...common import checks
 from ...data import ClickLog, World
 from ..engine.shapes import Unbounded
 from .cells import OwnPolicyCell, found_policy
-from .source import LogSource, kept_log, parts_of
+from .kept_logs import kept_logs
+from .source import TEST, WHOLE
 
-VERSION = "1"
+VERSION = "2"
 ESTIMATORS = {"wips": "weighted IPS", "wpi": "weighted PI"}
 _DRAWN = (500, 5_000, 2_000_000)  # pages for a query's marginals: least, most, and all together
 _MOST_QUERIES = 2_000  # whose marginals are found
@@ -26,16 +27,16 @@ _TOO_MANY = "too many queries or candidates for the marginals that weighted PI n
 
 @dataclass(frozen=True)
 class EstimateCell:
-    """Policies, each a model and an optimiser, whose values are estimated from held-out pages."""
+    """Policies of one log, whose values are estimated from held-out pages."""
 
-    source: LogSource
-    policies: tuple[tuple[str, str], ...]
+    policies: tuple[OwnPolicyCell, ...]
 
 
 class Estimated(TypedDict):
     """Estimates by policy and estimator, and who is taken to have made the log.
 
-    An estimate is its value, the bounds of its interval, and its effective sample size.
+    An estimate is its value, the bounds of its interval (cut to what clicks per page can be), and
+    its effective sample size.
     """
 
     logging: str
@@ -49,19 +50,19 @@ def estimate_cell(cell: EstimateCell) -> Estimated:
 
     Pages that show a document twice, which no policy does, are left out.
     """
-    parts = parts_of(cell.source)
-    world, _ = kept_log(cell.source)
-    cells = [OwnPolicyCell(cell.source, *names) for names in cell.policies]
-    targets = {one.name: found_policy(one) for one in cells}
+    targets = {one.name: found_policy(one) for one in cell.policies}
+    fit = cell.policies[0].fit
+    world, parts = kept_logs(fit.logs)
     with warnings.catch_warnings():  # doubts and effective sample sizes say it on the page
         warnings.simplefilter("ignore", UserWarning)
-        log, test = (one[~checks.find_repeats(one.ranking)] for one in (parts.log, parts.test))
-        logging = policies.estimate_logging(log, world, seed=cell.source.seed)
+        whole, held_out = (parts[name] for name in (WHOLE, TEST))
+        log, test = (one[~checks.find_repeats(one.ranking)] for one in (whole, held_out))
+        logging = policies.estimate_logging(log, world, seed=fit.seed)
         values, missing = _estimate(test, logging, targets, world)
-    own = parts.log.log_propensity is not None
+    own = whole.log_propensity is not None
     kind = "its own, as logged" if own else f"estimated from the log ({logging.kind})"
     doubts = [*missing, *([] if own else logging.doubts)]
-    left_out = len(parts.test) - len(test)
+    left_out = len(held_out) - len(test)
     return {"logging": kind, "doubts": doubts, "left_out": left_out, "values": values}
 
 
@@ -95,7 +96,9 @@ def _estimate(
             for estimator, options in given.items()
         }
         found[name] = {
-            estimator: [one.value, one.low, one.high, one.effective_sample_size]
+            estimator: [
+                one.value, *one.interval_within(0, log.slots), one.effective_sample_size
+            ]
             for estimator, one in estimates.items()
         }
     return found, [_TOO_MANY] if tables is None else []

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ...evaluation import CrossTable
+from ...evaluation.offpolicy.slate_estimates import ENOUGH
 from ..engine.rows import Row, distinct, where
 
 CLEAR = 0.1  # a promise this much above the others' median is the optimiser's curse
 _RANDOM = 0.5  # chance of two equal pages, above which the log is hardly random
 _ALIKE = 0.5  # rank correlation of two halves, below which a model is not stable
-_ENOUGH = 100  # pages; estimates that rest on fewer say little
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,28 @@ class Findings:
 
     @cached_property
     def recommended(self) -> int | None:
-        """The policy that models other than its own like best; its own where there are none."""
+        """The ranking that is ahead of most others by models that suggested neither of the two.
+
+        Every ranking has another panel of judges (all models but its own), so that medians over
+        those panels cannot be compared: a strict judge lowers the rankings of all models but its
+        own. Pairs can: see ``CrossTable.leads``. Of rankings that are ahead of equally many, the
+        one with the largest gain over the pages as logged by ``lift``, as always with two models,
+        which have no impartial judge; with a single model, the one that it promises most for.
+        """
         if self.cross is None:
             return None
-        liked = self.cross.promised if self.suspect is None else self.cross.liking
-        return int(np.argmax(liked))
+        if self.suspect is None:
+            return int(np.argmax(self.cross.promised))
+        gains = [self.lift(place) for place in range(len(self.cross.policies))]
+        first = [-np.inf if gain is None else gain for gain in gains]
+        return max(range(len(first)), key=lambda place: (self.leading[place], first[place]))
+
+    @cached_property
+    def leading(self) -> list[int]:
+        """How many rankings each one is ahead of; all 0 where two models judge."""
+        assert self.cross is not None
+        few = len(self.cross.judges) < 3
+        return [0] * len(self.cross.policies) if few else [int(n) for n in self.cross.ahead]
 
     def lift(self, policy: int) -> float | None:
         """Return the median gain over the pages as logged, each by the same other model."""
@@ -180,9 +197,17 @@ def _say_policy(found: Findings) -> str:
         return ""
     if found.suspect is None:
         return "With a single model there is no second opinion on its rankings."
+    ahead, rest = found.leading[place], len(cross.policies) - 1
+    compared = (
+        f"compared in pairs, each by the models that suggested neither of the two, it is ahead of "
+        f"{'all' if ahead == rest else f'{ahead} of the'} {rest} others"
+        if len(cross.judges) > 2
+        else "with two models there is no third one to compare their rankings, so this is the one "
+        "whose gain over the pages as logged the other model finds largest"
+    )
     text = (
-        f"The ranking that models other than its own like best is {cross.policies[place]}: "
-        f"{cross.others[place]:.3f} clicks per page by their median"
+        f"The ranking to try is {cross.policies[place]}: {compared}. Models other than its own say "
+        f"that it earns {cross.others[place]:.3f} clicks per page (their median)"
     )
     gain = found.lift(place)
     if gain is not None:
@@ -204,7 +229,7 @@ def _say_estimates(found: Findings) -> str:
         return ""
     pages = found.of_log("held_out") or 0.0
     size = f"{max(sizes):,.0f}" if max(sizes) >= 1 else "less than one"
-    if max(sizes) >= _ENOUGH:
+    if max(sizes) >= ENOUGH:
         return f"Estimates without any model rest on effectively {size} of {pages:,.0f} pages."
     return (
         f"The log cannot confirm it: estimates without any model rest on effectively {size} of "

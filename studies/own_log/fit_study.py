@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -44,8 +44,12 @@ class FitLog(Study):
     and a picture of perplexity by rank. A row is a model and a seed.
     """
 
+    own_folder: ClassVar[bool] = True
+
     log: str = setting("", "where the log came from", look=True)
-    logs: LogSetting = setting(LogSetting, flag="")
+    logs: LogSetting = setting(
+        LogSetting, flag="", changed="the log or its parts were others"
+    )
     model: tuple[str, ...] = setting(("PBM", "UBM", "DBN"))
     seeds: int = setting(1)
     parameters: str = setting("table", choices=("table", "embedding"))
@@ -82,7 +86,8 @@ class FitLog(Study):
             stage, log_fit_cell, cells, VERSION, RESULT, label=lambda cell: str(cell.model)
         )
         for cell, _ in results[stage]:
-            publish_model(cell)
+            if not cell.seed:
+                publish_model(cell)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per model and seed, models in the order of the settings."""

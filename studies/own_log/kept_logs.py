@@ -52,12 +52,12 @@ class LogSetting:
         kept = KeptLogs(str(folder.absolute()), self.contents, tuple(logs))
         make_folder(folder / PARTS)
         found = read_kept(folder / WORLD, World.load)
-        parts = {name: read_kept(_part(folder, name), ClickLog.load) for name in logs}
+        parts = {name: read_kept(part_path(folder, name), ClickLog.load) for name in logs}
         whole = {name: log for name, log in parts.items() if log is not None}
         if found is None or len(whole) < len(logs) or _describe(found, whole) != self.contents:
             save_kept(folder / WORLD, world.save)
             for name, log in logs.items():
-                save_kept(_part(folder, name), log.save)
+                save_kept(part_path(folder, name), log.save)
         return kept
 
 
@@ -75,14 +75,15 @@ def kept_logs(kept: KeptLogs) -> tuple[World, Logs]:
     """Return the world and the parts of its log, by name."""
     folder = Path(kept.folder)
     world = World.load(folder / WORLD)
-    logs = {name: ClickLog.load(_part(folder, name)) for name in kept.names}
+    logs = {name: ClickLog.load(part_path(folder, name)) for name in kept.names}
     if _describe(world, logs) != kept.contents:
         raise ValueError(f"{folder}: another command has put another log there")
     return world, logs
 
 
-def _part(folder: Path, name: str) -> Path:
-    return folder / PARTS / f"{name}.parquet"
+def part_path(folder: Path, name: str) -> Path:
+    """Return the file of a part of a log."""
+    return folder / PARTS / f"{name.replace(' ', '-')}.parquet"
 
 
 def _describe(world: World, logs: Mapping[str, ClickLog]) -> str:

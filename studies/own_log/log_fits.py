@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from ... import evaluation
 from ...clickmodels import ClickModel
 from ..engine.artefacts import fit_parts, load_model
 from ..engine.grid import Result, cell_key
-from ..engine.keeping import keep_file, read_kept, save_kept
+from ..engine.keeping import keep_file, make_folder, read_kept, save_kept
 from ..engine.plugins import import_modules
 from ..engine.shapes import Unbounded, Undefined
 from ..robustness.judging import judge, judge_grades
@@ -26,6 +27,8 @@ MODELS = "models"
 @dataclass(frozen=True)
 class LogFitCell:
     """A click model, fitted to a part of a log and judged on another part.
+
+    Other cells that need the model have this one in them.
 
     Parameters
     ----------
@@ -56,6 +59,7 @@ class LogFitCell:
 
 def fitted_to_log(cell: LogFitCell) -> ClickModel:
     """Return the model of a cell: from its file, or fitted now and saved."""
+    import_modules(cell.modules)
     world, logs = kept_logs(cell.logs)
 
     def fit() -> ClickModel:
@@ -67,15 +71,20 @@ def fitted_to_log(cell: LogFitCell) -> ClickModel:
     return keep_file(cell.path, fit, ClickModel.save, partial(load_model, name=cell.model))
 
 
-def publish_model(cell: LogFitCell) -> None:
-    """Give the model of the first seed the name that people look for, ``PBM.safetensors``."""
-    if cell.seed:
-        return
+def publish_model(cell: LogFitCell) -> Path:
+    """Give a model the name that people look for, such as ``PBM.safetensors``; return its path."""
     fitted_to_log(cell)
     path = Path(cell.logs.folder) / f"{cell.model}.safetensors"
-    found = read_kept(path, ClickModel.load)  # which sets aside what is not whole
-    if found is None or not filecmp.cmp(cell.path, path, shallow=False):
-        save_kept(path, partial(shutil.copyfile, cell.path))
+    publish_file(cell.path, path, ClickModel.load)
+    return path
+
+
+def publish_file(kept: Path, path: Path, load: Callable[[Path], Any]) -> None:
+    """Copy a file that is kept under the hash of its cell to where people look for it."""
+    found = read_kept(path, load)  # which sets aside what is not whole
+    if found is None or not filecmp.cmp(kept, path, shallow=False):
+        make_folder(path.parent)
+        save_kept(path, partial(shutil.copyfile, kept))
 
 
 RESULT: dict[str, Any] = {
@@ -92,9 +101,9 @@ def log_fit_cell(cell: LogFitCell) -> Result:
     perplexity ``per_rank``, and its ``interval`` over resampled pages; both are empty for models
     that only rank.
     """
-    import_modules(cell.modules)
-    publish_model(cell)
     model = fitted_to_log(cell)
+    if not cell.seed:
+        publish_model(cell)
     world, logs = kept_logs(cell.logs)
     test = logs[cell.test]
     first = judge(model, test, world, cell.ties[0])

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 
 from ...evaluation.logs.description import RARE
+from ...evaluation.offpolicy.slate_estimates import ENOUGH
 from ...evaluation.reporting.formats import PlainTable, Shown
 from ...evaluation.statistics import BOLD
 from ..engine.rows import Row, distinct, where
@@ -86,12 +87,8 @@ def _cross_tables(found: Findings) -> list[PlainTable]:
     table = PlainTable(
         "What every model says that the rankings earn, clicks per page", "ranking",
         [*(f"by {judge}" for judge in cross.judges), "others' median", "own - others",
-         "hardly ever shown"],
-        "Bold: the model that the ranking comes from. Others' median: of the models that it does "
-        "not come from. Hardly ever shown: the share of the documents that it shows which the "
-        f"training part of the log showed fewer than {RARE} times. Pages as logged: what each "
-        f"model expects of held-out pages, which had {found.of_log('held_out_clicks') or 0:.3f} "
-        "clicks.",
+         "ahead of", "hardly ever shown"],
+        _explain_rankings() + _explain_baselines(found),
     )  # fmt: skip
     for place, name in enumerate(cross.policies):
         values = [
@@ -104,11 +101,35 @@ def _cross_tables(found: Findings) -> list[PlainTable]:
             *values,
             _number(cross.others[place] if several else None),
             _number(cross.excess[place] if several else None, "{:+.3f}"),
+            _number(found.leading[place] if len(cross.judges) > 2 else None, "{:.0f}"),
             _number(rare["value"], "{:.1%}"),
         ]
     logged = [_number(found.logged.get(judge)) for judge in cross.judges]
-    table.rows["pages as logged"] = [*logged, Shown("-"), Shown("-"), Shown("-")]
+    table.rows["pages as logged"] = [*logged, *[Shown("-")] * 4]
     return [table]
+
+
+def _explain_rankings() -> str:
+    return (
+        "Max-Reward: the ranking for which a search inside the model finds the most expected "
+        "clicks. Top-Down: documents by the relevance that the model gives them. Bold: the model "
+        "that the ranking comes from. Others' median: of the models that it does not come from; "
+        "compare it along its own row only, since the rankings of each model have other judges. "
+        "Ahead of: how many other rankings it beats in pairs, each pair by the models that "
+        "suggested neither of the two (the median of the differences that they see), so that both "
+        "have the same judges. Hardly ever shown: the share of the documents that it shows which "
+        f"the training part of the log showed fewer than {RARE} times. "
+    )
+
+
+def _explain_baselines(found: Findings) -> str:
+    return (
+        f"Three numbers to compare with: all pages of the log had "
+        f"{found.of_log('clicks_per_page') or 0:.3f} clicks; the held-out ones had "
+        f"{found.of_log('held_out_clicks') or 0:.3f}; and what each model expects of those is the "
+        "row of pages as logged. A model's gain is its value of a ranking less its own value of "
+        "the pages as logged, for a model that is too generous is so to both."
+    )
 
 
 def _estimate_tables(found: Findings) -> list[PlainTable]:
@@ -125,8 +146,10 @@ def _estimate_tables(found: Findings) -> list[PlainTable]:
         [text for name in ESTIMATORS.values() for text in (name, "effective pages")],
         f"With 95% intervals. Propensities of the log: {logging['text']}.{left_out}"
         + "".join(f" Doubt: {doubt}." for doubt in doubts)
-        + " Effective pages: how many pages of the ranking itself would say as much; below some "
-        "hundred an estimate says little, and near 0 nothing.",
+        + " Effective pages: how many pages of the ranking itself would say as much; below "
+        f"{ENOUGH} an estimate means little, whatever its interval, and near 1 nothing. Intervals "
+        "are cut to what a page can have. To compare with: the clicks that held-out pages had, "
+        f"{found.of_log('held_out_clicks') or 0:.3f}.",
     )  # fmt: skip
     first = found.cross.policies if found.cross else ()
     for policy in distinct(rows, "policy", first):
@@ -228,9 +251,10 @@ def _failure_table(rows: Sequence[Row]) -> PlainTable:
 def _file_table(rows: Sequence[Row]) -> PlainTable:
     table = PlainTable(
         "Files of this folder", "what", ["file"],
-        "Rankings are in the ids of the log: query, rank, document. Models, the world and the log "
-        "go on from here: clickgym.clickmodels.ClickModel.load, clickgym.data.World.load, "
-        "clickgym.data.ClickLog.load.",
+        "Rankings are in the ids of the log: query, rank, document; each lies beside its policy "
+        "(.safetensors), which clickgym deploy and clickgym ope estimate take with the world. "
+        "Models, the world and the log load with clickgym.clickmodels.ClickModel.load, "
+        "clickgym.data.World.load and clickgym.data.ClickLog.load.",
     )  # fmt: skip
     for row in where(rows, part="file"):
         table.add(row["quantity"], [row["text"]])

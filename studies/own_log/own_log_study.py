@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from ... import clickmodels
 from ...common import checks
 from ..constants import FOUR_MODELS
 from ..engine.grid import Result
+from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row, where
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
@@ -19,31 +20,32 @@ from ..worlds import longest_first, require_generative
 from .cells import (
     MAX_REWARD,
     OPTIMISERS,
-    TRAIN,
     VERSION,
+    DescribeCell,
     JudgeCell,
     Judged,
     LogNumbers,
-    OwnFitCell,
     OwnFitted,
     OwnPolicy,
     OwnPolicyCell,
-    ReadCell,
     Stability,
     StabilityCell,
+    describe_cell,
     fit_cell,
     judge_cell,
     policy_cell,
-    read_cell,
+    publish_rankings,
     stability_cell,
 )
 from .estimates import VERSION as ESTIMATE_VERSION
 from .estimates import EstimateCell, Estimated, estimate_cell
+from .kept_logs import WORLD, LogSetting, part_path
+from .log_fits import LogFitCell, publish_model
 from .own_log_report import make_report
-from .source import HALVES, LogSource, read_source
+from .source import HALVES, TRAIN, VALIDATION, WHOLE, LogSource, OwnLog, read_source, split_log
 from .tables import explain_columns
 
-READING, FITTING, COMPARING = "reading the log", "fitting models", "comparing halves"
+DESCRIBING, FITTING, COMPARING = "describing the log", "fitting models", "comparing halves"
 OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
 _PARTS = {
     "about-log.parquet": ("log", "oddity", "rank", "tie", "tail", "file"),
@@ -63,9 +65,12 @@ class OwnLogReport(Study):
     Example:
       clickgym report clicks.csv
       clickgym report clicks.csv --column query=term document=sku --model PBM UBM --out my-report
+      clickgym report clicks.csv --module my_model --model PBM UBM MyModel --out my-report
     """
 
-    log: str = setting("", either=True)
+    own_folder: ClassVar[bool] = True
+
+    log: str = setting("", either=True, look=True)
     columns: tuple[str, ...] = setting((), flag="column")
     format: str = setting("")
     world_file: str = setting(
@@ -76,28 +81,32 @@ class OwnLogReport(Study):
         0, "documents of a page that count, or usual: as many as 99% of pages have", word="usual"
     )
     split_by: str = setting("")
+    strict: bool = setting(False, look=True, later=True)
     stability: bool = setting(
         True, "fit to both halves of the log too, to see whether a model ranks alike"
     )
     seed: int = setting(0)
+    modules: tuple[str, ...] = setting((), flag="module", later=True)
+    logs: LogSetting = setting(LogSetting, flag="", later=True, changed="the log was another")
 
-    def source(self, folder: Path | str = "") -> LogSource:
-        """Return where the log is; raise where nothing says it, or the files are not there."""
+    def read(self) -> OwnLog:
+        """Read the log; raise where nothing says which, or the files are not there."""
         if not self.log:
             raise ValueError("give a table of clicks, or a saved log and its --world")
-        return LogSource.of(
+        return read_source(LogSource.of(
             self.log, self.world_file, columns=tuple(self.columns), format=self.format,
-            slots=self.slots, split_by=self.split_by, seed=self.seed, folder=str(folder),
-        )  # fmt: skip
+            slots=self.slots, strict=self.strict,
+        ))  # fmt: skip
 
     def check(self) -> None:
         """Raise where the report could not be made; the log is read for it."""
+        import_modules(self.modules)
         for name in self.models:
             checks.choice(name, clickmodels.names(), "models")
         checks.positive_integer(self.seed, "seed", 0)
         checks.positive_integer(self.slots, "slots", 0)
         require_generative(self.models)
-        found = read_source(self.source())
+        found = self.read()
         log = found.log
         if self.split_by and self.split_by not in log.extra:
             known = explain_columns(log, self.split_by, found.report)
@@ -105,48 +114,73 @@ class OwnLogReport(Study):
         if len(log) < 10:
             raise ValueError(f"{self.log}: {len(log)} pages are too few to split")
 
+    def resolved(self) -> Self:
+        """Return the report with the log and its parts."""
+        if self.logs.made is not None:
+            return self
+        found = self.read()
+        parts = split_log(found.log, self.split_by, self.seed)
+        return replace(self, logs=LogSetting.from_logs(found.world, parts))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings for people."""
+        usual = {} if self.slots else {"slots": "as many as 99% of the pages have"}
+        return super().describe() | usual
+
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the log, the models, their policies, and what is said of them."""
-        source = self.source(folder)
-        yield Stage(READING, read_cell, [ReadCell(source)], VERSION, LogNumbers)
+        kept = self.resolved().logs.keep(folder)
+        yield Stage(DESCRIBING, describe_cell, [DescribeCell(kept)], VERSION, LogNumbers)
         names = longest_first(self.models)
-        parts = (TRAIN, *HALVES) if self.stability else (TRAIN,)
-        fits = [OwnFitCell(source, name, part) for name in names for part in parts]
-        yield Stage(FITTING, fit_cell, fits, VERSION, OwnFitted)
-        done = {(cell.model, cell.part) for cell, _ in results[FITTING]}
+        fits = {
+            (name, part): LogFitCell(
+                name, self.seed, kept, train=part, validation=VALIDATION,
+                source=model_source(name), modules=self.modules,
+            )
+            for name in names
+            for part in ((TRAIN, *HALVES) if self.stability else (TRAIN,))
+        }  # fmt: skip
+        yield Stage(FITTING, fit_cell, list(fits.values()), VERSION, OwnFitted)
+        done = {(cell.model, cell.train) for cell, _ in results[FITTING]}
+        fitted = {name: fits[name, TRAIN] for name in names if (name, TRAIN) in done}
+        for fit in fitted.values():
+            publish_model(fit)
         halved = [n for n in self.models if all((n, half) in done for half in HALVES)]
         if halved:
-            cells = [StabilityCell(source, name) for name in halved]
+            cells = [StabilityCell(*(fits[name, half] for half in HALVES)) for name in halved]
             yield Stage(COMPARING, stability_cell, cells, VERSION, Stability, may_fail=True)
-        fitted = [name for name in names if (name, TRAIN) in done]
         policies = [
-            OwnPolicyCell(source, name, optimiser)
+            OwnPolicyCell(fit, optimiser)
             for optimiser in (MAX_REWARD, *(one for one in OPTIMISERS if one != MAX_REWARD))
-            for name in fitted
+            for fit in fitted.values()
         ]
         if not policies:
             return
         yield Stage(OPTIMISING, policy_cell, policies, VERSION, OwnPolicy, may_fail=True)
-        found = [cell for cell, _ in results[OPTIMISING]]
-        judges = tuple(name for name in self.models if name in fitted)
+        found = tuple(cell for cell, _ in results[OPTIMISING])
+        for cell in found:
+            publish_rankings(cell)
+        if not found:
+            return
+        judges = tuple(fitted[name] for name in self.models if name in fitted)
         judged = [JudgeCell(cell, judges) for cell in found]
         yield Stage(JUDGING, judge_cell, judged, VERSION, Judged, may_fail=True)
-        estimated = EstimateCell(source, tuple((cell.model, cell.optimiser) for cell in found))
         yield Stage(
-            ESTIMATING, estimate_cell, [estimated], ESTIMATE_VERSION, Estimated, may_fail=True
-        )
+            ESTIMATING, estimate_cell, [EstimateCell(found)], ESTIMATE_VERSION, Estimated,
+            may_fail=True,
+        )  # fmt: skip
 
     def rows(self, results: Results) -> list[Row]:
         """Return the numbers, one per row: what part of the report, of what, and how sure."""
-        ((cell, numbers),) = results[READING]
-        rows = _log_rows(numbers, cell.source)
+        ((_, numbers),) = results[DESCRIBING]
+        rows = _log_rows(numbers, self.read())
         order = {name: place for place, name in enumerate(self.models)}
 
         def in_order(stage: str, model: Any) -> list[Any]:
             return sorted(results.get(stage, []), key=lambda pair: order[model(pair[0])])
 
         for fit, result in in_order(FITTING, lambda cell: cell.model):
-            if fit.part == TRAIN:
+            if fit.train == TRAIN:
                 rows += _model_rows(fit, result)
         for cell, result in in_order(COMPARING, lambda cell: cell.model):
             rows += [
@@ -156,7 +190,8 @@ class OwnLogReport(Study):
         for cell, result in in_order(OPTIMISING, lambda cell: cell.model):
             named = {"model": cell.model, "policy": cell.name}
             rows.append(_row("policy", "hardly shown", result["hardly_shown"], **named))
-            rows.append(_row("file", cell.name, text=_relative(cell.rankings, cell.source)))
+            path = cell.rankings.relative_to(cell.fit.logs.folder)
+            rows.append(_row("file", cell.name, text=path.as_posix()))
             rows += [
                 _row("example", query, share, rank=rank, text=document, **named)
                 for query, share, documents in result["examples"]
@@ -204,29 +239,26 @@ def _row(
     return {"part": part, "quantity": quantity, **known, **texts}
 
 
-def _relative(path: Path, source: LogSource) -> str:
-    return path.relative_to(source.folder).as_posix()
-
-
 def _name(cell: Any) -> str | None:
     """Return what a cell is of: a policy, a part of a model, or nothing more to say."""
-    if isinstance(cell, OwnFitCell):
-        return cell.model if cell.part == TRAIN else f"{cell.model} ({cell.part})"
+    if isinstance(cell, LogFitCell):
+        return cell.model if cell.train == TRAIN else f"{cell.model} ({cell.train})"
     named = getattr(cell, "policy", cell)
     return getattr(named, "name", getattr(named, "model", None))
 
 
-def _log_rows(numbers: Result, source: LogSource) -> list[Row]:
-    rows = [
+def _log_rows(numbers: Result, found: OwnLog) -> list[Row]:
+    rows = [_row("log", "rows", found.rows)]
+    rows += [
         _row("log", name, numbers[name])
         for name in (
-            "rows", "impressions", "queries", "documents", "clicks_per_page", "clicked_pages",
+            "impressions", "queries", "documents", "clicks_per_page", "clicked_pages",
             "effective_queries", "head", "rare_documents", "same_page", "propensities",
             "weakest", "held_out", "held_out_clicks",
         )
     ]  # fmt: skip
-    rows.append(_row("log", "columns", text=numbers["columns"]))
-    rows += [_row("oddity", name, count) for name, count in numbers["oddities"].items()]
+    rows.append(_row("log", "columns", text=found.columns))
+    rows += [_row("oddity", name, count) for name, count in found.oddities.items()]
     rows += [
         _row("rank", name, value, rank=rank)
         for name in ("shown", "click_rate", "same_document")
@@ -244,14 +276,12 @@ def _log_rows(numbers: Result, source: LogSource) -> list[Row]:
     ]
     size = len(numbers["tail"])
     rows += [_row("tail", str((i + 1) / size), share) for i, share in enumerate(numbers["tail"])]
-    rows += [
-        _row("file", name, text=_relative(source.place("log", file), source))
-        for name, file in (("the world", "world.safetensors"), ("the log", "log.parquet"))
-    ]
+    files = {"the world": WORLD, "the log": part_path(Path(), WHOLE).as_posix()}
+    rows += [_row("file", name, text=path) for name, path in files.items()]
     return rows
 
 
-def _model_rows(fit: OwnFitCell, result: Result) -> list[Row]:
+def _model_rows(fit: LogFitCell, result: Result) -> list[Row]:
     model = fit.model
     numbers = (result[name] for name in ("perplexity", "low", "high"))
     return [
@@ -261,7 +291,7 @@ def _model_rows(fit: OwnFitCell, result: Result) -> list[Row]:
             _row("model by rank", "perplexity", value, rank=rank, model=model)
             for rank, value in enumerate(result["by_rank"], start=1)
         ),
-        _row("file", fit.model, text=_relative(fit.path, fit.source)),
+        _row("file", model, text=f"{model}.safetensors"),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,19 +14,18 @@ import numpy as np
 from ...common.typing import Booleans
 from ...data import ClickLog, World
 from ...data.readers.tables.report import ODDITIES, LogReport
-from ..engine.grid import cell_key
-from ..engine.keeping import keep_file
 from ..worlds import SPLIT
+from .kept_logs import KeptLogs, kept_logs
 from .tables import read_table
 
-READ_VERSION = "3"
+WHOLE, TRAIN, VALIDATION, TEST = "log", "train", "validation", "test"
 _USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
 HALVES = ("first half", "second half")
 
 
 @dataclass(frozen=True)
 class LogSource:
-    """Which log it is; two with the same ``contents`` and settings are the same.
+    """Which log it is, and how it is read.
 
     Parameters
     ----------
@@ -35,20 +34,16 @@ class LogSource:
     format : "" or one of those of ``data.read_log``.
     world : file of the saved world that a saved log belongs to; "" for a table.
     slots : documents of a page that count; 0 for as many as 99% of the pages have.
-    split_by : "" for pages at random, or the column of the log to split by: "time", "user", ….
-    seed : of everything that is drawn.
-    folder : where files are kept.
-    contents : what the files hold, whatever their names; ``of`` finds it.
+    strict : whether a table in which anything is odd is refused.
+    contents : a hash of the files, so that a changed one is read again; ``of`` finds it.
     """
 
-    path: str = field(metadata={"key": False})
+    path: str
     columns: tuple[str, ...] = ()
     format: str = ""
-    world: str = field(default="", metadata={"key": False})
+    world: str = ""
     slots: int = 0
-    split_by: str = ""
-    seed: int = 0
-    folder: str = field(default="", metadata={"key": False})
+    strict: bool = False
     contents: str = ""
 
     @classmethod
@@ -62,15 +57,6 @@ class LogSource:
                 with Path(name).open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
         return cls(path, world=world, contents=digest.hexdigest()[:24], **settings)
-
-    @property
-    def key(self) -> str:
-        """A short name for this source: what is kept of it has this in its path."""
-        return cell_key(self, READ_VERSION)[:8]
-
-    def place(self, kind: str, name: str) -> Path:
-        """Return where a file is kept, such as ``models/1a2b3c4d/PBM.safetensors``."""
-        return Path(self.folder) / kind / self.key / name
 
 
 class OwnLog(NamedTuple):
@@ -90,15 +76,19 @@ def read_source(source: LogSource) -> OwnLog:
     if ClickLog.is_saved(source.path):
         if not source.world:
             raise ValueError(f"{source.path} was saved by clickgym: give its world too (--world)")
-        if source.columns or source.format:
-            raise ValueError(f"{source.path} was saved by clickgym: it needs no columns or format")
+        if source.columns or source.format or source.strict:
+            raise ValueError(
+                f"{source.path} was saved by clickgym: columns, format and strict are for tables"
+            )
         world, log = World.load(source.world), ClickLog.load(source.path)
         log.check_world(world)
         longest = source.slots or _usual_length(log)
         dropped = int((log.ranking[:, longest:] >= 0).sum())
         oddities = {ODDITIES["cut_slots"]: dropped} if dropped else {}
         return OwnLog(world, cut_pages(log, longest), oddities, "", len(log))
-    given: dict[str, Any] = {"columns": source.columns, "format": source.format or None}
+    given: dict[str, Any] = {
+        "columns": source.columns, "format": source.format or None, "strict": source.strict
+    }  # fmt: skip
     read = read_table(source.path, slots=source.slots or None, **given)
     usual = _usual_length(read[1])
     if not source.slots and usual < read[1].slots:
@@ -132,58 +122,30 @@ def cut_pages(log: ClickLog, slots: int) -> ClickLog:
     )
 
 
-@lru_cache(maxsize=1)
-def kept_log(source: LogSource) -> tuple[World, ClickLog]:
-    """Return the world and the log of a source: from their files, or read now."""
-    world = keep_file(
-        source.place("log", "world.safetensors"),
-        lambda: read_source(source).world,
-        World.save,
-        World.load,
-    )
-    log = keep_file(
-        source.place("log", "log.parquet"), lambda: read_source(source).log, ClickLog.save,
-        ClickLog.load,
-    )  # fmt: skip
-    log.check_world(world)
-    return world, log
+def split_log(log: ClickLog, split_by: str, seed: int) -> dict[str, ClickLog]:
+    """Return the log and its parts: to fit to, to validate on, to judge by, and two halves.
 
-
-class LogParts(NamedTuple):
-    """A world and the parts of its log.
-
-    ``world`` has the log's frequencies of queries, and as candidates what the training part
-    showed: of other documents no model knows anything. A query that the training part never asks
-    keeps its candidates.
+    ``split_by`` is "" for pages at random, or the column of the log whose values stay together.
     """
-
-    world: World
-    log: ClickLog
-    train: ClickLog
-    validation: ClickLog
-    test: ClickLog
-
-    def part(self, name: str, seed: int) -> ClickLog:
-        """Return the training part ("train"), or its "first half" or "second half"."""
-        if name == "train":
-            return self.train
-        return self.train.split((0.5, 0.5), seed)[HALVES.index(name)]
+    split = log.split_by(split_by, SPLIT, seed) if split_by else log.split(SPLIT, seed)
+    parts = dict(zip((TRAIN, VALIDATION, TEST), split, strict=True))
+    halves = dict(zip(HALVES, parts[TRAIN].split((0.5, 0.5), seed), strict=True))
+    return {WHOLE: log, **parts, **halves}
 
 
 @lru_cache(maxsize=1)
-def parts_of(source: LogSource) -> LogParts:
-    """Return the parts of a source's log: to fit to, to validate on and to judge by."""
-    world, log = kept_log(source)
-    if source.split_by:
-        train, validation, test = log.split_by(source.split_by, SPLIT, source.seed)
-    else:
-        train, validation, test = log.split(SPLIT, source.seed)
+def shown_world(logs: KeptLogs) -> World:
+    """Return the log's world with the queries' frequencies and the documents of the log.
+
+    Candidates are what the training part showed: of other documents no model knows anything. A
+    query that the training part never asks keeps its candidates.
+    """
+    world, parts = kept_logs(logs)
+    log = parts[WHOLE]
     counts = np.bincount(log.query, log.counts, world.n_queries)
-    shown = _shown(train, world)
+    shown = _shown(parts[TRAIN], world)
     candidates = np.where(shown.any(axis=1, keepdims=True), shown, world.candidates)
-    return LogParts(
-        world.with_candidates(candidates, counts / counts.sum()), log, train, validation, test
-    )
+    return world.with_candidates(candidates, counts / counts.sum())
 
 
 def shown_twice(logs: Sequence[ClickLog], world: World) -> Booleans:

@@ -21,14 +21,35 @@ def test_own_promise_median_of_the_others_and_their_difference():
     assert TABLE.suspect == 2
 
 
-def test_a_judge_that_is_generous_to_all_counts_no_more_than_a_strict_one():
-    found = TABLE.liking
-    # less the means 0.9, 0.95, 1.1 and 2.8 / 3 of what A, B, C and D say of others' policies
-    assert found == pytest.approx([0.0, 0.1, -0.1])
-    generous = evaluation.CrossTable(
-        TABLE.policies, TABLE.judges, TABLE.values + np.array([0.0, 0.0, 5.0, 0.0]), TABLE.own
+def test_policies_are_compared_by_the_judges_that_neither_was_found_inside():
+    leads = TABLE.leads
+    # A and B by C and D: 0.0 and -0.3; A and C by B and D: 0.1 and 0.2; B and C by A and D
+    assert leads[0, 1] == pytest.approx(-0.15)
+    assert leads[0, 2] == pytest.approx(0.15)
+    assert leads[1, 2] == pytest.approx(0.35)
+    assert leads == pytest.approx(-leads.T)
+    assert TABLE.ahead.tolist() == [1, 2, 0]
+
+
+def test_neither_generous_judges_nor_own_promises_change_a_comparison():
+    rng = np.random.default_rng(0)
+    own = [0, 0, 1, 1, 2, 2, 3, 3]
+    for _ in range(20):
+        earned = rng.uniform(size=8)
+        values = earned[:, None] + rng.uniform(-5, 5, 4)  # judges agree, but for their generosity
+        values[np.arange(8), own] += rng.uniform(0, 50, 8)
+        table = evaluation.CrossTable(list("aabbccdd"), list("abcd"), values, own)
+        assert table.leads == pytest.approx(earned[:, None] - earned)
+        assert np.argsort(table.ahead).tolist() == np.argsort(earned).tolist()
+
+
+def test_two_models_have_no_impartial_judge_of_each_other():
+    table = evaluation.CrossTable(
+        ["A", "a", "B"], ["A", "B"], np.array([[3.0, 1.0], [2.0, 1.5], [1.0, 9.0]]), [0, 0, 1]
     )
-    assert generous.liking == pytest.approx(found)
+    assert np.isnan(table.leads[:2, 2]).all()
+    assert table.leads[0, 1] == -0.5  # by B
+    assert table.ahead.tolist() == [0, 1, 0]
 
 
 def test_a_single_judge_has_no_others():

@@ -394,6 +394,41 @@ def test_a_policy_is_estimated_from_a_log_without_propensities(
         assert rows[name]["effective_sample_size"] == pytest.approx(expected.effective_sample_size)
 
 
+def test_estimates_say_when_they_mean_little_and_stay_in_their_range(
+    fitted, trained, tmp_path, capsys
+):
+    few, out = write_table(tmp_path / "few.csv", 60), tmp_path / "estimates.parquet"
+    policy, where = trained / "policy.safetensors", fitted / "world.safetensors"
+    words = ["--policy", str(policy), "--world", str(where), "--out", str(out)]
+    assert main(["ope", "estimate", few, *words, "--estimator", "pi"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "below 100 a row means little" in text
+    assert "Intervals are cut to what a page can have, 0 to 4 clicks." in text
+    assert text.count("(few) ") == 2  # the log itself has 60 pages
+    world = World.load(where)
+    log = data.join_log(*reversed(data.read_log(few)), world)[0]
+    logging, target = policies.estimate_logging(log, world), policies.Policy.load(policy)
+    raw = evaluation.estimate("pi", log, log.clicks.sum(axis=1), logging, target, world, seed=0)
+    row = studies.load_rows(out)[1]
+    assert raw.low < 0
+    assert (row["low"], row["high"]) == (0, pytest.approx(raw.high))
+    assert row["value"] == pytest.approx(raw.value)
+
+
+def test_doubts_name_the_estimators_that_have_them(fitted, trained, tmp_path, capsys):
+    world = World.load(fitted / "world.safetensors")
+    ranking = np.tile(np.arange(4)[::-1], (30, 1))
+    fixed = ClickLog(np.arange(30) % 3, ranking, ranking == 0, fingerprint=world.fingerprint)
+    fixed.save(tmp_path / "fixed.parquet")
+    options = ["--world", str(fitted / "world.safetensors"), "--estimator", "ips", "wips", "pi"]
+    policy = ["--policy", str(trained / "policy.safetensors")]
+    assert main(["ope", "estimate", str(tmp_path / "fixed.parquet"), *policy, *options]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert any(re.match("ips, wips: the weights by estimated propensities", s) for s in said)
+    assert any(re.match("pi: ", line) for line in said)
+    assert all(re.match(r"(ips|wips|pi)(, \w+)*: ", line) for line in said)
+
+
 def test_pages_that_show_a_document_twice_are_left_out_of_estimates(
     table, fitted, trained, tmp_path, capsys
 ):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -167,6 +169,109 @@ def test_columns_can_be_named(table, tmp_path):
     options = ["--model", "PBM", "--no-stability", "--jobs", "1", "--out", str(tmp_path / "out")]
     assert main(["report", str(named), "--column", *columns, *options]) == 0
     assert "no second opinion" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+SMALL = ("--model", "PBM", "--no-stability", "--jobs", "1")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A small table, and the folder of a report on it by one model."""
+    _, _, log = simulate(5, 6, 300, slots=3)
+    path = write_table(tmp_path / "clicks.csv", log, oddities=False)
+    assert main(["report", str(path), *SMALL, "--out", str(tmp_path / "out")]) == 0
+    return path, tmp_path / "out"
+
+
+def test_an_odd_table_is_refused_where_that_is_asked_for(table, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["report", str(table), *SMALL, "--strict", "--out", str(out)]) == 1
+    assert "1 pages that show a document twice" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_report_of_other_options_is_replaced_only_when_asked(small, capsys):
+    path, out = small
+    before = {name: (out / name).read_bytes() for name in ("report.html", "settings.json")}
+    again = ["report", str(path), "--out", str(out)]
+    capsys.readouterr()
+    assert main([*again, *SMALL, "--seed", "1"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "holds another run (--seed was 0, the log was another)" in error  # its parts are
+    assert "--overwrite" in error
+    for name, contents in before.items():
+        assert (out / name).read_bytes() == contents
+    assert main([*again, *SMALL, "--seed", "1", "--overwrite"]) == 0
+    assert json.loads((out / "settings.json").read_text())["seed"] == 1
+
+
+def test_the_same_options_go_on_wherever_the_log_lies_and_not_when_it_has_changed(small, capsys):
+    path, out = small
+    moved = path.rename(path.with_name("moved.csv"))
+    again = ["report", str(moved), *SMALL, "--out", str(out)]
+    assert main(again) == 0
+    assert "0 settings computed" in capsys.readouterr().out
+    text = moved.read_text(encoding="utf-8")
+    moved.write_text("\n".join(text.splitlines()[:-3]), encoding="utf-8")
+    assert main(again) == 1
+    assert "holds another run (the log was another)" in capsys.readouterr().err
+
+
+def test_rankings_of_an_overwritten_report_come_back_with_it(small):
+    path, out = small
+    found = []
+    for seed in ("0", "1", "0"):
+        words = ["report", str(path), *SMALL, "--seed", seed, "--out", str(out), "--overwrite"]
+        assert main(words) == 0
+        names = ("PBM.safetensors", "rankings/PBM-Max-Reward.safetensors", "parts/test.parquet")
+        found.append([(out / name).read_bytes() for name in names])
+    assert found[0] == found[2]
+    assert found[0][0] != found[1][0]
+    assert found[0][2] != found[1][2]
+
+
+OWN_MODEL = """
+import numpy as np
+from clickgym import clickmodels
+
+@clickmodels.register("Even")
+class Even(clickmodels.PBM):
+    @classmethod
+    def fit(cls, log, world, seed=0):
+        return cls(np.full(world.relevance.shape, RATE), np.ones(log.slots))
+"""
+
+
+def test_a_model_of_ones_own_is_reported_on_and_fitted_again_when_its_file_changes(small, tmp_path):
+    path, _ = small
+
+    def report(rate, jobs):
+        (tmp_path / "even_clicks.py").write_text(OWN_MODEL.replace("RATE", rate))
+        command = [sys.executable, "-m", "clickgym.scripts.report", str(path), "--module"]
+        options = ["even_clicks", "--model", "PBM", "Even", "--jobs", jobs, "--out", "own"]
+        ran = subprocess.run(
+            [*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=240
+        )
+        assert ran.returncode == 0, ran.stderr
+        cross = Findings(rows_of(tmp_path / "own")).cross
+        place = cross.policies.index("Even Max-Reward")
+        return cross.values[place, cross.judges.index("Even")], ran.stdout
+
+    value, _ = report("0.5", "2")
+    assert value == pytest.approx(1.5)  # of three slots
+    value, said = report("0.25", "1")
+    assert value == pytest.approx(0.75)
+    # the log, three fits and the halves of PBM are kept; its policies have another judge
+    assert "7 taken from an earlier run" in said
+
+
+def test_rankings_and_policies_of_the_folder_are_deployed(run, tmp_path):
+    policy = run / "rankings" / "DBN-Max-Reward.safetensors"
+    world = ["--world", str(run / "world.safetensors")]
+    out = tmp_path / "rankings.csv"
+    assert main(["deploy", "--policy", str(policy), *world, "--rankings", str(out)]) == 0
+    assert out.read_bytes() == policy.with_suffix(".csv").read_bytes()
 
 
 def test_a_table_that_cannot_be_read_is_named_before_anything_is_written(tmp_path, capsys):

@@ -117,3 +117,13 @@ def test_rewards_above_one_widen_the_bound():
     plain, large = (estimate("pi", LOG, scale * CLICKS, UNIFORM, SOFT) for scale in (0.1, 10.0))
     assert CLICKS.max() * 0.1 < 1.0
     assert large.bound == pytest.approx(10.0 * CLICKS.max() * plain.bound)
+
+
+def test_an_interval_is_cut_to_what_rewards_can_be_unless_nothing_is_known():
+    def bounds(low, high):
+        return evaluation.SlateEstimate(0.5, 1.0, low, high, "ips", 9).interval_within(0, 3)
+
+    assert bounds(-0.5, 1.5) == (0, 1.5)
+    assert bounds(0.5, 4.0) == (0.5, 3)
+    assert bounds(-3.0, -1.0) == (0, 0)
+    assert bounds(-np.inf, np.inf) == (-np.inf, np.inf)
