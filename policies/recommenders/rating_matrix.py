@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class Rows(NamedTuple):
     values: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RatingMatrix:
     """Ratings in the three orders that recommenders read them in.
 
@@ -40,17 +41,15 @@ class RatingMatrix:
     user, item : (n,)
         As they came.
     rating : (n,)
-    users : Rows
-        For each user the items that the user rated.
-    items : Rows
-        For each item the users who rated it.
+    n_users, n_items : int
+        U and I.
     """
 
     user: Indices
     item: Indices
     rating: Floats
-    users: Rows
-    items: Rows
+    n_users: int
+    n_items: int
 
     @classmethod
     def of(cls, train: Ratings, labels: ArrayLike | None = None) -> RatingMatrix:
@@ -62,20 +61,18 @@ class RatingMatrix:
         values = train.rating if labels is None else checks.finite(labels, "labels", 1)
         checks.same_shape(values, train.user.shape, "labels", "train")
         rating = np.asarray(values, dtype=np.float64)
-        by_user = _rows(train.user, train.item, rating, train.n_users)
-        by_item = _rows(train.item, train.user, rating, train.n_items)
         # Copies: a read-only array would be another type for compiled code.
-        return cls(train.user.copy(), train.item.copy(), rating, by_user, by_item)
+        return cls(train.user.copy(), train.item.copy(), rating, train.n_users, train.n_items)
 
-    @property
-    def n_users(self) -> int:
-        """Number of users U."""
-        return len(self.users.starts) - 1
+    @cached_property
+    def users(self) -> Rows:
+        """For each user the items that the user rated."""
+        return _rows(self.user, self.item, self.rating, self.n_users)
 
-    @property
-    def n_items(self) -> int:
-        """Number of items I."""
-        return len(self.items.starts) - 1
+    @cached_property
+    def items(self) -> Rows:
+        """For each item the users who rated it."""
+        return _rows(self.item, self.user, self.rating, self.n_items)
 
     def cap(self, estimates: Floats) -> Floats:
         """Put estimates back into the range of the ratings, in place; NaN stays."""
