@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from _measure import Row, new_parser, new_table, save_rows, show
 
-from clickgym import clickmodels, data
-from clickgym.common.typing import Integers
+from clickgym import clickmodels, data, policies
 
 SLOTS, REPETITIONS = 10, 25
 
@@ -35,14 +34,6 @@ def write_file(ratings: data.Ratings, path: Path) -> None:
             f"{user}::{item}::{rating}::978300760\n"
             for user, item, rating in zip(users, items, ratings.rating, strict=True)
         )
-
-
-def most_popular(train: data.Ratings, world: data.World) -> Integers:
-    """Return the candidates with the most training ratings, (Q, K)."""
-    counts = np.bincount(train.item, minlength=train.n_items)
-    order = np.argsort(-counts)
-    first = np.argsort(~world.candidates[:, order], axis=1, kind="stable")[:, :SLOTS]
-    return order[first]
 
 
 def memory() -> tuple[float, float]:
@@ -79,8 +70,11 @@ def main() -> None:
     step("its fingerprint", lambda: world.fingerprint)
     names = clickmodels.user_names("ratings")
     users = step("seven users", lambda: [clickmodels.true_user(name, world) for name in names])
-    ranking = step("most popular items", lambda: most_popular(train, world))
     query, rng = np.arange(world.n_queries), np.random.default_rng(0)
+    ranking = step(
+        "most popular items",
+        lambda: policies.recommender("popularity", train, world, SLOTS).greedy(query),
+    )
     step("exact rates", lambda: [user.expected_clicks(query, ranking).mean() for user in users])
     step(
         f"{REPETITIONS} repetitions",
