@@ -22,7 +22,7 @@ _HIGHEST = 700.0  # exp of it is still finite
 _FLAT = -50.0  # log w τ below it: the arrival is uniform on [0, τ]
 _DEPTH = 36.0  # the density is left out where it is below exp(-36) of its largest
 _NEGLIGIBLE = 1e-17  # weight of a node
-_STEP = 0.27  # the widest step in log τ
+_STEP = 0.23  # the widest step in log τ
 _NEWTON = 6
 
 
@@ -151,7 +151,7 @@ def _place_grid(logs: Floats, log_rest: Floats) -> tuple[Floats, Floats]:
     depth = _DEPTH / mass
     reach = np.sqrt(2.0 * depth) + depth
     start, end = mode - reach, mode + np.log1p(reach)
-    step = np.minimum(_STEP, 0.75 / np.sqrt(mass + 0.31 * logs.shape[1]))
+    step = np.minimum(_STEP, 0.65 / np.sqrt(mass + 0.31 * logs.shape[1]))
     count = int(np.ceil(((end - start) / step).max())) + 1
     step = (end - start) / (count - 1)
     return start[:, None] + step[:, None] * np.arange(count), step
