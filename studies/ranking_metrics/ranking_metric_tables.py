@@ -1,0 +1,181 @@
+"""Tables of the study of ranking metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...common.typing import Floats
+from ...evaluation import Metric, ResultTable, interval
+from ...evaluation.reporting.formats import PlainTable
+from .measurements import ESTIMATE, FUNCTION, LABELS, METRIC, TRAINED, Measurements
+
+ROUGH = ("counterfactual", "estimated", "sharper", "flatter")
+_BEYOND = ("pages", "page-ndcg")  # variants of section 5
+_NO_POLICY = "production ranker"
+
+
+def study_tables(found: Measurements) -> dict[str, list[ResultTable | PlainTable]]:
+    """Return all tables by heading; those that rows say nothing about are left out."""
+    tables: dict[str, list[ResultTable | PlainTable]] = {
+        "Figure 3": [agreement_table(found)],
+        "Variance": [variance_table(found)],
+        "Policy only roughly known": [offset_table(found)],
+        "Deployed value": [value_table(found, banner) for banner in found.banners],
+        "Rankers trained on pairs": [trained_table(found)],
+    }
+    kept = {name: [one for one in part if _filled(one)] for name, part in tables.items()}
+    return {name: part for name, part in kept.items() if part}
+
+
+def _filled(table: ResultTable | PlainTable) -> bool:
+    return bool(table.models if isinstance(table, ResultTable) else table.rows)
+
+
+def agreement_table(found: Measurements) -> PlainTable:
+    """Return each metric's rank correlation with the reference, and the differences."""
+    table = PlainTable(
+        "Rank correlation with pairwise disagreement on the long shuffled log", "metric",
+        [_describe(found, banner) for banner in found.banners],
+        f"Spearman's over scoring functions; {_legend(found)}. The last line is a paired "
+        "difference.",
+    )  # fmt: skip
+    names = [name for name in found.names(METRIC) if name not in ("reference", "uniform")]
+    for name in [*names, *found.names(ESTIMATE)]:
+        table.add(LABELS[name], [
+            _show(found.correlations(name, banner, "reference")) for banner in found.banners
+        ])  # fmt: skip
+    table.add("counterfactual − pairwise", [
+        _show(found.correlations("counterfactual", banner, "reference")
+              - found.correlations("pairwise", banner, "reference"))
+        for banner in found.banners
+    ])  # fmt: skip
+    return table
+
+
+def variance_table(found: Measurements) -> PlainTable:
+    """Return what rejected samples cost, by banner and temperature."""
+    table = PlainTable(
+        "Impressions that counterfactual disagreement needs, and what is accepted",
+        "traffic",
+        ["accepted mass", "times pairwise's, same standard error", "the same, one draw a click",
+         "variance of the shuffled share over counterfactual's",
+         "rank correlation, pairwise", "rank correlation, counterfactual"],
+        "Second column: variance over that of pairwise disagreement on the same pages, mean over "
+        "functions; third: if one product is drawn for each click, as in the paper's algorithms. "
+        f"Rank correlations are with the long shuffled log's metric. {_legend(found)}.",
+    )  # fmt: skip
+    for banner in found.banners:
+        for warmth in found.temperatures:
+            accepted = found.accepted("counterfactual", banner, warmth)
+            if not accepted.size:
+                continue
+            columns = [
+                accepted,
+                found.variance_ratios("counterfactual", "pairwise", banner, warmth),
+                found.variance_ratios("counterfactual", "pairwise", banner, warmth, drawn=True),
+                found.variance_ratios("shuffled", "counterfactual", banner, warmth),
+                found.correlations("pairwise", banner, "reference", warmth),
+                found.correlations("counterfactual", banner, "reference", warmth),
+            ]
+            table.add(
+                f"{_describe(found, banner)}, T = {warmth:g}", [_show(one, 2) for one in columns]
+            )
+    return table
+
+
+def offset_table(found: Measurements) -> PlainTable:
+    """Return how far metrics lie from the reference where the policy is not quite known."""
+    table = PlainTable(
+        "Counterfactual disagreement minus pairwise disagreement on the long shuffled log",
+        "policy", ["mean over functions", "standard deviation over functions", "rank correlation"],
+        f"{_legend(found)}.",
+    )  # fmt: skip
+    names = {"counterfactual": "known", "estimated": "estimated from the log",
+             "sharper": "too sharp", "flatter": "too flat"}  # fmt: skip
+    for banner in found.banners:
+        for name, label in names.items():
+            means, spreads = found.offsets(name, banner)
+            if means.size:
+                table.add(f"{_describe(found, banner)}, {label}", [
+                    _show(means, 4), _show(spreads, 4),
+                    _show(found.correlations(name, banner, "reference")),
+                ])  # fmt: skip
+    return table
+
+
+def value_table(found: Measurements, banner: str) -> ResultTable:
+    """Return how well each metric and estimator orders functions by their deployed value."""
+    size = max(found.sizes(), default=0)
+    columns = ("rank correlation", "loss of its pick, %")
+    table = ResultTable(
+        [Metric(columns[0], False, 3, exclude=(LABELS["reference"],)),
+         Metric(columns[1], True, 2, exclude=(LABELS["reference"],))],
+        f"{_describe(found, banner)}: offline metrics against deployed values, "
+        f"{size:,} impressions",
+    )  # fmt: skip
+    left_out = ("uniform", *ROUGH[1:])
+    names = [name for name in found.names(METRIC) if name not in left_out]
+    for name in [*names, *found.names(ESTIMATE)]:
+        table.add(LABELS[name], {
+            columns[0]: found.correlations(name, banner, "deployed"),
+            columns[1]: found.regrets(name, banner),
+        }, found.seeds)  # fmt: skip
+    return table
+
+
+def trained_table(found: Measurements) -> ResultTable:
+    """Return the deployed values of rankers that were trained on pairs of the log."""
+    names = found.names(TRAINED)
+    columns = [_describe(found, banner) for banner in found.banners]
+    table = ResultTable(
+        [Metric(name, False, 4, exclude=(_NO_POLICY, "best possible")) for name in columns],
+        "Deployed value of rankers trained on pairs, clicks per page",
+    )
+    for name in names:
+        values = {}
+        for banner, column in zip(found.banners, columns, strict=True):
+            values[column] = trained_values(found, name, banner)
+        table.add(name, {key: one for key, one in values.items() if one.size}, found.seeds)
+    return table
+
+
+def trained_values(found: Measurements, name: str, banner: str) -> Floats:
+    """Return the deployed value of a trained ranker, by seed."""
+    every = (found.series(TRAINED, name, banner, seed) for seed in found.seeds)
+    return np.array([one.values[0] for one in every if one is not None])
+
+
+def reference_spread(found: Measurements, banner: str) -> str:
+    """Return in words how much functions differ on shuffled traffic."""
+    ranges = []
+    for seed in found.seeds:
+        one = found.series(METRIC, "reference", banner, seed)
+        if one is not None:
+            ranges.append(np.ptp(one.values))
+    functions = found.series(FUNCTION, "deployed", banner, found.seeds[0])
+    number = 0 if functions is None else len(functions.values)
+    return (
+        f"{_describe(found, banner)}: disagreements of {number} functions on shuffled traffic lie "
+        f"within {np.mean(ranges):.3f}"
+    )
+
+
+def _describe(found: Measurements, banner: str) -> str:
+    return f"{banner} banner ({found.slots[banner]})"
+
+
+def _legend(found: Measurements) -> str:
+    number = len(found.seeds)
+    if number == 1:
+        return "one seed, so no intervals"
+    return f"mean ± half width of the 95% Student-t interval over {number} seeds"
+
+
+def _show(values: Sequence[float] | Floats, digits: int = 3) -> str:
+    if not len(values):
+        return "–"
+    one = interval(values)
+    text = f"{one.mean:.{digits}f}"
+    return text if np.isnan(one.half_width) else f"{text} ± {one.half_width:.{digits}f}"
