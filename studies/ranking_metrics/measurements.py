@@ -31,7 +31,13 @@ LABELS = {
     "dm-pbm": "direct method, PBM",
     "dm-dctr": "direct method, dCTR",
 }
-METRIC, ESTIMATE, FUNCTION, TRAINED = "metric", "estimate", "function", "trained"
+METRIC, ESTIMATE, FUNCTION = "metric", "estimate", "function"
+# Rankers that were trained, by what they do when they are deployed.
+ORDERING, CHOOSING = "ordering", "choosing"
+DEPLOYMENTS = {
+    ORDERING: "ordering the products of production's page",
+    CHOOSING: "choosing from all candidates",
+}
 
 
 class Series(NamedTuple):
@@ -198,6 +204,11 @@ class Measurements:
         """Return the share of samples that a metric accepts, by seed."""
         found = (self.series(METRIC, name, banner, seed, temperature) for seed in self.seeds)
         return np.array([one.accepted for one in found if one is not None])
+
+    def trained(self, part: str, name: str, banner: str) -> Floats:
+        """Return the deployed value of a trained ranker by seed, in clicks per page."""
+        found = (self.series(part, name, banner, seed) for seed in self.seeds)
+        return np.array([one.values[0] for one in found if one is not None])
 
     def by_query(self, name: str, banner: str, seed: int) -> Floats | None:
         """Return "clicks", "accepted" or "sure" of each query; None without them."""

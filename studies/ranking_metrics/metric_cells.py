@@ -12,12 +12,13 @@ import numpy as np
 from ... import evaluation, policies
 from ...common.typing import Floats
 from ...data import ClickLog
-from ...evaluation.counterfactual.clicked_pairs import ClickedPairs
+from ...evaluation import ClickedPairs, PagePairs
 from ..engine.grid import Result
 from .setting import Scene, TrafficSetting, scene_of
 from .traffic import production_policy
 
 VERSION = "1"
+_PAGE_SAMPLES = 4  # pages drawn against each clicked page
 WRONG_TEMPERATURE = 1.5  # the factor by which "sharper" and "flatter" policies are wrong
 
 
@@ -70,10 +71,9 @@ def metric_cell(cell: MetricCell) -> Result:
 
 def _every_metric(
     cell: MetricCell, scene: Scene, whole: ClickedPairs
-) -> Iterator[tuple[str, int, ClickedPairs]]:
+) -> Iterator[tuple[str, int, ClickedPairs | PagePairs]]:
     """Give the name, the length of the log and the pairs of each metric."""
-    traffic = scene.traffic
-    last = cell.sizes[-1]
+    traffic, last = scene.traffic, cell.sizes[-1]
     yield "reference", cell.traffic.reference, evaluation.naive_pairs(traffic.reference)
     for size in cell.sizes:
         log = scene.ordered(size)
@@ -81,7 +81,13 @@ def _every_metric(
         yield "shuffled", size, evaluation.naive_pairs(scene.shuffled(size))
         pairs = whole if size == last else evaluation.counterfactual_pairs(log, traffic.policy)
         yield "counterfactual", size, pairs
+        if cell.variants:
+            pairs = evaluation.counterfactual_pairs(log, traffic.policy, resample="page")
+            yield "pages", size, pairs
     if cell.variants:
+        yield "page-ndcg", last, PagePairs(
+            traffic.log, traffic.policy, _PAGE_SAMPLES, cell.traffic.seed
+        )
         yield "uniform", last, evaluation.counterfactual_pairs(
             scene.shuffled(last), policies.Uniform(scene.world, cell.traffic.slots)
         )
@@ -104,10 +110,10 @@ def _rough_policies(scene: Scene, log: ClickLog) -> dict[str, policies.Policy]:
     return found
 
 
-def _measure(name: str, size: int, pairs: ClickedPairs, scene: Scene) -> Measured:
+def _measure(name: str, size: int, pairs: ClickedPairs | PagePairs, scene: Scene) -> Measured:
     found = pairs.disagreements(scene.scores)
     values = [float(one) for one in found]
-    return name, size, 1.0 - pairs.rejected, values, [one.stderr for one in found]
+    return name, size, 1.0 - found[0].rejected, values, [one.stderr for one in found]
 
 
 def _by_query(scene: Scene, pairs: ClickedPairs) -> dict[str, list[float]]:

@@ -14,8 +14,7 @@ import numpy as np
 from ...common.typing import Floats
 from ...evaluation.statistics import rank_correlation
 from ..claims import Claim, Finding, every_above
-from .measurements import FUNCTION, METRIC, TRAINED, Measurements
-from .ranking_metric_tables import trained_values
+from .measurements import CHOOSING, FUNCTION, METRIC, ORDERING, Measurements
 
 WEAK, STRONG = 0.7, 0.95  # rank correlations that say little, and nearly everything
 LEAD = 0.1  # of counterfactual disagreement's rank correlation over pairwise disagreement's
@@ -44,7 +43,15 @@ def ranking_ledger(found: Measurements) -> list[Claim]:
         _matches_uniform(found),
         _importance_weights(found),
         _whole_pages(found),
-        _learning(found),
+        _learning(
+            found, ORDERING,
+            "The same idea applies to the pairwise ranking loss, and could be used for learning",
+        ),
+        _learning(
+            found, CHOOSING,
+            "The same where the ranker chooses from all candidates, and does not only order what "
+            "production chose (not in the paper)",
+        ),
     ]
 
 
@@ -269,15 +276,16 @@ def _whole_pages(found: Measurements) -> Claim:
     )  # fmt: skip
 
 
-def _learning(found: Measurements) -> Claim:
+def _learning(found: Measurements, part: str, statement: str) -> Claim:
+    """Compare rankers trained on counterfactual pairs with those trained on naive ones."""
     kinds = dict.fromkeys(
-        name.partition(",")[0] for name in found.names(TRAINED) if "counterfactual" in name
+        name.partition(",")[0] for name in found.names(part) if "counterfactual" in name
     )
 
     def gain(kind: str) -> Callable[[str], Floats]:
         def measure(banner: str) -> Floats:
             own, other = (
-                trained_values(found, f"{kind}, {pairs} pairs", banner)
+                found.trained(part, f"{kind}, {pairs} pairs", banner)
                 for pairs in ("counterfactual", "naive")
             )
             return 1000.0 * (own - other) if own.size == other.size else np.zeros(0)
@@ -286,7 +294,4 @@ def _learning(found: Measurements) -> Claim:
 
     text = "1000 × deployed value: trained on counterfactual − on naive pairs > 0"
     findings = [_test(found, f"{text}, {kind} ranker", 0.0, gain(kind)) for kind in kinds]
-    return Claim(
-        "The same idea applies to the pairwise ranking loss, and could be used for learning",
-        "section 5.2", tuple(findings) or (every_above(text, {}),),
-    )  # fmt: skip
+    return Claim(statement, "section 5.2", tuple(findings) or (every_above(text, {}),))

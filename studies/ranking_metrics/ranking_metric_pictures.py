@@ -8,8 +8,16 @@ import numpy as np
 
 from ...evaluation import interval
 from ...evaluation.reporting.figures import new_figure
-from .measurements import ESTIMATE, FUNCTION, LABELS, METRIC, TRAINED, Measurements
-from .ranking_metric_tables import ROUGH, trained_values
+from .measurements import (
+    DEPLOYMENTS,
+    ESTIMATE,
+    FUNCTION,
+    LABELS,
+    METRIC,
+    ORDERING,
+    Measurements,
+)
+from .ranking_metric_tables import ROUGH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +61,7 @@ def study_pictures(found: Measurements) -> dict[str, tuple[str, Figure]]:
             "Variance: what happens as production becomes deterministic",
             temperature_picture(found),
         )
-    if found.names(TRAINED):
+    if found.names(ORDERING):
         pictures["trained.png"] = (
             "Rankers trained on pairs: deployed values", trained_picture(found)
         )
@@ -222,30 +230,33 @@ def _line(
 
 def trained_picture(found: Measurements) -> Figure:
     """Draw the deployed values of trained rankers with their intervals."""
-    figure = new_figure(5.0 * len(found.banners), 3.6)
-    names = found.names(TRAINED)
-    for axis, banner in zip(_row(figure, found), found.banners, strict=True):
-        for place, name in enumerate(names):
-            values = trained_values(found, name, banner)
-            if not values.size:
-                continue
-            one = interval(values)
-            half = 0.0 if np.isnan(one.half_width) else one.half_width
-            colour = next(
-                (STYLES[key][0] for key in ("counterfactual", "pairwise") if _about(name, key)),
-                "#222222",
-            )
-            axis.errorbar(one.mean, place, xerr=half, fmt="o", color=colour, capsize=3)
-        axis.set_yticks(range(len(names)), names, fontsize=8)
-        axis.invert_yaxis()
+    figure = new_figure(5.2 * len(found.banners), 6.0)
+    axes = figure.subplots(len(DEPLOYMENTS), len(found.banners), squeeze=False)
+    for line, (part, label) in zip(axes, DEPLOYMENTS.items(), strict=True):
+        names = found.names(part)
+        for axis, banner in zip(line, found.banners, strict=True):
+            for place, name in enumerate(names):
+                values = found.trained(part, name, banner)
+                if values.size:
+                    one = interval(values)
+                    half = 0.0 if np.isnan(one.half_width) else one.half_width
+                    axis.errorbar(
+                        one.mean, place, xerr=half, fmt="o", color=_colour(name), capsize=3
+                    )
+            axis.set_yticks(range(len(names)), names, fontsize=8)
+            axis.invert_yaxis()
+            axis.set_title(f"{banner} banner, {label}", fontsize=9)
+            axis.grid(alpha=0.25, linewidth=0.5, axis="x")
+    for axis in axes[-1]:
         axis.set_xlabel("clicks per page")
-        axis.set_title(f"{banner} banner", fontsize=10)
-        axis.grid(alpha=0.25, linewidth=0.5, axis="x")
     return figure
 
 
-def _about(name: str, pairs: str) -> bool:
-    return ("naive" if pairs == "pairwise" else pairs) in name
+def _colour(name: str) -> str:
+    """Return the colour of a trained ranker, by the pairs that it learned from."""
+    kinds = {"naive": "pairwise", "counterfactual": "counterfactual", "whole-page": "pages",
+             "shuffled": "shuffled"}  # fmt: skip
+    return next((STYLES[key][0] for kind, key in kinds.items() if kind in name), "#222222")
 
 
 def _row(figure: Figure, found: Measurements) -> list[Any]:

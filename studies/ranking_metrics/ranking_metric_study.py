@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import SMALL_WORLD, WorldSetting, world_of
-from . import metric_cells, value_cells
+from . import metric_cells, training_cells, value_cells
 from .measurements import ESTIMATE, FUNCTION, METRIC, Measurements
 from .metric_cells import MetricCell, metric_cell
 from .ranking_metric_ledger import RULES, ranking_ledger
@@ -24,9 +24,10 @@ from .ranking_metric_pictures import study_pictures
 from .ranking_metric_tables import reference_spread, study_tables
 from .setting import TEMPERATURE, TrafficSetting
 from .traffic import BANNERS
+from .training_cells import BEST, LEARNERS, PRODUCTION, TrainingCell, training_cell
 from .value_cells import ValueCell, value_cell
 
-_METRICS, _VALUES = "metrics", "off-policy estimates"
+_METRICS, _VALUES, _TRAINING = "metrics", "off-policy estimates", "training rankers"
 _SHUFFLED = 0.05  # of production's traffic
 
 
@@ -36,9 +37,10 @@ class RankingMetrics(Study):
     """Compare scoring functions on traffic that is not shuffled: metrics against the truth.
 
     A row has ``banner``, ``slots``, ``temperature`` and ``seed``, the ``part`` that it belongs to
-    (``metric``, ``estimate``, ``function``, ``query``, ``ctr``), a ``name`` in it, ``at``
-    (the number of the scoring function or query, or the rank), ``impressions`` of the log,
-    ``value``, ``stderr`` and the ``accepted`` share of samples; None where there is none.
+    (``metric``, ``estimate``, ``function``, ``query``, ``ctr``; ``ordering`` and ``choosing`` of
+    trained rankers), a ``name`` in it, ``at`` (the number of the scoring function or query, or the
+    rank), ``impressions`` of the log, ``value``, ``stderr`` and the ``accepted`` share of samples;
+    None where there is none.
 
     Example:
       clickgym ranking-metrics --preset quick --jobs 2
@@ -52,7 +54,7 @@ class RankingMetrics(Study):
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     sizes: tuple[int, ...] = setting(
         (2_000, 6_000, 20_000, 60_000, 200_000), "impressions of logs, ascending", flag="size",
-        least=100, metavar="N",
+        least=1_000, metavar="N",
     )
     reference: int = setting(
         1_000_000, "impressions of the long shuffled log", least=100, metavar="N"
@@ -62,13 +64,21 @@ class RankingMetrics(Study):
         (TEMPERATURE, 0.0625, 0.125, 0.25, 1.0), "of production, the usual one first",
         flag="temperature", metavar="T",
     )
+    learners: tuple[str, ...] = setting(
+        tuple(LEARNERS), "rankers that learn from pairs", flag="learner", metavar="NAME",
+        choices=tuple(LEARNERS),
+    )
+    training_queries: int = setting(
+        600, "queries of the world that rankers learn and are tried on, half and half", least=2,
+        metavar="N",
+    )
 
     @classmethod
     def presets(cls) -> dict[str, Self]:
         """Return "quick" and "paper"."""
         quick = cls(
             seeds=2, sizes=(2_000, 20_000), reference=200_000, temperatures=(TEMPERATURE, 0.125),
-            world=WorldSetting(n_queries=50, n_docs=30),
+            training_queries=200, world=WorldSetting(n_queries=50, n_docs=30),
         )  # fmt: skip
         return {"quick": quick, "paper": cls()}
 
@@ -76,7 +86,8 @@ class RankingMetrics(Study):
     def small(cls) -> Self:
         """Return a run that takes a moment."""
         return cls(
-            ("small",), 1, 0, SMALL_WORLD, (200, 400), 500, 4, (TEMPERATURE, 1.0),
+            ("small",), 1, 0, SMALL_WORLD, (1_000, 4_000), 2_000, 4, (TEMPERATURE, 1.0),
+            ("linear",), 6,
         )  # fmt: skip
 
     def check(self) -> None:
@@ -96,8 +107,17 @@ class RankingMetrics(Study):
             temperature,
         )  # fmt: skip
 
+    def _training_traffic(self, banner: str, seed: int, temperature: float) -> TrafficSetting:
+        """Return traffic on more queries, where the world can have more; one of each log else."""
+        world = self.world
+        if world.made is None and world.n_queries:
+            world = replace(world, n_queries=self.training_queries)
+        return replace(
+            self._traffic(banner, seed, temperature), world=world, reference=1, functions=1
+        )
+
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
-        """Give the metrics, then the off-policy estimates."""
+        """Give the metrics, the off-policy estimates, and the rankers that learn."""
         every = [
             (banner, seed)
             for seed in range(self.first_seed, self.first_seed + self.seeds)
@@ -115,12 +135,22 @@ class RankingMetrics(Study):
         )
         values = [ValueCell(self._traffic(*one, usual), self.sizes) for one in every]
         yield Stage(_VALUES, value_cell, values, value_cells.VERSION, value_cells.RESULT)
+        training = [
+            TrainingCell(self._training_traffic(*one, usual), learner)
+            for one in every
+            for learner in dict.fromkeys(self.learners)
+        ]
+        yield Stage(
+            _TRAINING, training_cell, training, training_cells.VERSION, training_cells.RESULT
+        )
 
     def rows(self, results: Results) -> list[Row]:
         """Return the rows of all parts, small banners first."""
         rows = [
             row
-            for stage, read in ((_METRICS, _metric_rows), (_VALUES, _value_rows))
+            for stage, read in (
+                (_METRICS, _metric_rows), (_VALUES, _value_rows), (_TRAINING, _training_rows)
+            )
             for cell, result in results[stage]
             for row in read(cell, result)
         ]
@@ -178,3 +208,11 @@ def _value_rows(cell: ValueCell, result: Any) -> Iterator[Row]:
     for name, size, values, errors in result["estimates"]:
         for at, (value, error) in enumerate(zip(values, errors, strict=True)):
             yield _row(cell.traffic, ESTIMATE, name, at, value, size, error)
+
+
+def _training_rows(cell: TrainingCell, result: Any) -> Iterator[Row]:
+    for part, values in result["deployed"].items():
+        for name, value in values.items():
+            known = name in (PRODUCTION, BEST)
+            label = name if known else f"{cell.learner}, {name} pairs"
+            yield _row(cell.traffic, part, label, 0, value)

@@ -9,11 +9,10 @@ import numpy as np
 from ...common.typing import Floats
 from ...evaluation import Metric, ResultTable, interval
 from ...evaluation.reporting.formats import PlainTable
-from .measurements import ESTIMATE, FUNCTION, LABELS, METRIC, TRAINED, Measurements
+from .measurements import DEPLOYMENTS, ESTIMATE, FUNCTION, LABELS, METRIC, Measurements
+from .training_cells import BEST, PRODUCTION
 
 ROUGH = ("counterfactual", "estimated", "sharper", "flatter")
-_BEYOND = ("pages", "page-ndcg")  # variants of section 5
-_NO_POLICY = "production ranker"
 
 
 def study_tables(found: Measurements) -> dict[str, list[ResultTable | PlainTable]]:
@@ -23,7 +22,7 @@ def study_tables(found: Measurements) -> dict[str, list[ResultTable | PlainTable
         "Variance": [variance_table(found)],
         "Policy only roughly known": [offset_table(found)],
         "Deployed value": [value_table(found, banner) for banner in found.banners],
-        "Rankers trained on pairs": [trained_table(found)],
+        "Rankers trained on pairs": [trained_table(found, part) for part in DEPLOYMENTS],
     }
     kept = {name: [one for one in part if _filled(one)] for name, part in tables.items()}
     return {name: part for name, part in kept.items() if part}
@@ -125,26 +124,20 @@ def value_table(found: Measurements, banner: str) -> ResultTable:
     return table
 
 
-def trained_table(found: Measurements) -> ResultTable:
+def trained_table(found: Measurements, part: str) -> ResultTable:
     """Return the deployed values of rankers that were trained on pairs of the log."""
-    names = found.names(TRAINED)
-    columns = [_describe(found, banner) for banner in found.banners]
+    columns = {banner: _describe(found, banner) for banner in found.banners}
     table = ResultTable(
-        [Metric(name, False, 4, exclude=(_NO_POLICY, "best possible")) for name in columns],
-        "Deployed value of rankers trained on pairs, clicks per page",
+        [Metric(name, False, 4, exclude=(PRODUCTION, BEST)) for name in columns.values()],
+        f"Rankers trained on pairs, {DEPLOYMENTS[part]}: clicks per page on queries that training "
+        "did not see",
     )
-    for name in names:
-        values = {}
-        for banner, column in zip(found.banners, columns, strict=True):
-            values[column] = trained_values(found, name, banner)
+    for name in found.names(part):
+        values = {
+            column: found.trained(part, name, banner) for banner, column in columns.items()
+        }
         table.add(name, {key: one for key, one in values.items() if one.size}, found.seeds)
     return table
-
-
-def trained_values(found: Measurements, name: str, banner: str) -> Floats:
-    """Return the deployed value of a trained ranker, by seed."""
-    every = (found.series(TRAINED, name, banner, seed) for seed in found.seeds)
-    return np.array([one.values[0] for one in every if one is not None])
 
 
 def reference_spread(found: Measurements, banner: str) -> str:

@@ -10,7 +10,7 @@ from ...common.typing import Floats
 from ...data import World
 from .traffic import Production, standardise
 
-WORST, BEST = 0.30, 0.55  # correlation of scores with grades
+WORST, BEST = 0.32, 0.53  # correlation of scores with grades
 _DRAWN = 11  # sets these numbers apart from those of the traffic
 
 

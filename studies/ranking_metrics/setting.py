@@ -81,8 +81,13 @@ def count_shuffled(impressions: int, share: float) -> int:
 
 @lru_cache(maxsize=2)
 def scene_of(setting: TrafficSetting) -> Scene:
-    """Return what a setting is about; the same setting gives the same."""
+    """Return what a setting is about; the same setting gives the same.
+
+    Queries are asked equally often, so that no single one decides.
+    """
     world = world_of(setting.world)
+    asked = world.candidates.any(axis=1)
+    world = world.with_candidates(world.candidates, asked / asked.sum())
     user = true_user(world, setting.banner)
     production = make_production(world, setting.seed)
     policy = production_policy(world, production, setting.banner, setting.temperature)

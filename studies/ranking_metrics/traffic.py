@@ -171,4 +171,4 @@ def _collect_shuffled(
     keys = np.where(ranking >= 0, rng.random(ranking.shape), 2.0)  # empty slots stay behind
     ranking = np.take_along_axis(ranking, np.argsort(keys, axis=1), axis=1)
     clicks = user.sample(query, ranking, rng)
-    return ClickLog(query, ranking, clicks, fingerprint=world.fingerprint)
+    return ClickLog(query.astype(np.int32), ranking, clicks, fingerprint=world.fingerprint)

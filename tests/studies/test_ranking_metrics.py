@@ -17,6 +17,7 @@ from clickgym.studies.ranking_metrics.one_click import OneClick
 from clickgym.studies.ranking_metrics.scoring_functions import BEST, WORST, draw_functions
 from clickgym.studies.ranking_metrics.setting import TrafficSetting, scene_of
 from clickgym.studies.ranking_metrics.traffic import BANNERS, make_production, true_user
+from clickgym.studies.ranking_metrics.training_cells import TrainingCell, training_cell
 from clickgym.studies.ranking_metrics.value_cells import ESTIMATORS, ValueCell, value_cell
 
 SETTING = TrafficSetting(
@@ -162,6 +163,25 @@ def test_estimates_are_of_every_function_and_size():
     assert np.abs(np.array(values["pi", 4_000]) - truth).mean() < 0.2
 
 
+def test_rankers_learn_from_every_kind_of_pairs_and_are_deployed_on_other_queries():
+    setting = replace(SETTING, world=WorldSetting(n_queries=40, n_docs=12))
+    found = training_cell(TrainingCell(setting, "linear"))["deployed"]
+    pairs = {"naive", "counterfactual", "whole-page", "shuffled"}
+    for part in ("ordering", "choosing"):
+        values = found[part]
+        assert set(values) == {*pairs, "production itself", "best possible"}
+        assert all(values[name] < values["best possible"] for name in pairs)
+        assert len({round(values[name], 12) for name in pairs}) > 2
+    assert found["choosing"]["production itself"] == found["ordering"]["production itself"]
+    assert found["choosing"]["best possible"] > found["ordering"]["best possible"]
+    scene = scene_of(setting)
+    asked = np.arange(40) % 2 == 1
+    best = -np.sort(-scene.user.relevance(), axis=1)[asked, :4]
+    earned = best @ scene.user.independent.examination
+    expected = np.average(earned, weights=scene.world.query_probs[asked])
+    assert found["choosing"]["best possible"] == pytest.approx(expected)
+
+
 @pytest.mark.slow
 def test_counterfactual_disagreement_orders_functions_as_shuffled_traffic_does():
     study = RankingMetrics(
@@ -242,8 +262,8 @@ def test_the_ledger_tells_what_holds_from_what_does_not():
 
 def test_settings_that_cannot_run_are_named_before_anything_is_written():
     small = RankingMetrics.small()
-    with pytest.raises(ValueError, match="sizes must ascend, not 400, 200"):
-        replace(small, sizes=(400, 200)).check()
+    with pytest.raises(ValueError, match="sizes must ascend, not 4000, 2000"):
+        replace(small, sizes=(4_000, 2_000)).check()
     with pytest.raises(ValueError, match="temperatures must be above 0, not 0"):
         replace(small, temperatures=(0.0,)).check()
     bare = data.World(np.array([[0, 1, 2, 3, 4]]))
