@@ -43,7 +43,7 @@ class RankingMetrics(Study):
     None where there is none.
 
     Example:
-      clickgym ranking-metrics --preset quick --jobs 2
+      clickgym ranking-metrics quick --jobs 2
     """
 
     banners: tuple[str, ...] = setting(
@@ -53,7 +53,7 @@ class RankingMetrics(Study):
     first_seed: int = setting(0, "the first of the seeds", least=0, metavar="N")
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     sizes: tuple[int, ...] = setting(
-        (2_000, 6_000, 20_000, 60_000, 200_000), "impressions of logs, ascending", flag="size",
+        (2_000, 6_000, 20_000, 60_000, 200_000), "impressions of logs, ascending", flag="log_size",
         least=1_000, metavar="N",
     )
     reference: int = setting(
@@ -62,7 +62,7 @@ class RankingMetrics(Study):
     functions: int = setting(40, "number of scoring functions", least=3, metavar="N")
     temperatures: tuple[float, ...] = setting(
         (TEMPERATURE, 0.0625, 0.125, 0.25, 1.0), "of production, the usual one first",
-        flag="temperature", metavar="T",
+        flag="production_temperature", metavar="T",
     )
     learners: tuple[str, ...] = setting(
         tuple(LEARNERS), "rankers that learn from pairs", flag="learner", metavar="NAME",
