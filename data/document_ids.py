@@ -118,6 +118,16 @@ class DocumentIds:
         return cls(texts, np.arange(len(texts), dtype=np.int32), [0, len(texts)], len(texts),
                    n_queries)  # fmt: skip
 
+    def numbers(self) -> Integers:
+        """Return the index in ``names`` of each document, (Q, N), -1 beyond a query's last.
+
+        One row, (1, N), stands for all queries where they have the same documents.
+        """
+        lengths = np.diff(self.starts)
+        result = np.full((len(lengths), self.shape[1]), -1)
+        result[np.arange(self.shape[1]) < lengths[:, None]] = self.codes
+        return result
+
     def __setitem__(self, index: Any, value: Any) -> None:
         raise ValueError("ids of documents are read-only")
 

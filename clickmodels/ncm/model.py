@@ -43,11 +43,14 @@ class NCM(ClickModel):
     Parameters
     ----------
     query_embedding : (Q, E)
-    document_embedding : (Q, N, E)
+    document_embedding : (Q, N, E), or (D, E) where queries share documents
     input_weights : (3 H, 2 E + 1), hidden_weights : (3 H, H)
         Of the reset, update and candidate gates.
     input_bias, hidden_bias : (3 H,)
     output_weights : (H,), output_bias : float
+    document_rows : (Q, N) or (1, N), optional
+        Where queries share documents: the row of each in ``document_embedding``. One row stands
+        for all queries.
     """
 
     network = staticmethod(load_network)
@@ -62,11 +65,13 @@ class NCM(ClickModel):
         hidden_bias: ArrayLike,
         output_weights: ArrayLike,
         output_bias: float,
+        document_rows: ArrayLike | None = None,
     ) -> None:
         # Embeddings are the bulk and stay narrow; everything is computed in double precision, so
         # that a prefix has the same probability however it is reached.
         self.query_embedding = _copy(query_embedding, "query_embedding", 2, np.float32)
-        self.document_embedding = _copy(document_embedding, "document_embedding", 3, np.float32)
+        own = 3 if document_rows is None else 2
+        self.document_embedding = _copy(document_embedding, "document_embedding", own, np.float32)
         self.input_weights = _copy(input_weights, "input_weights", 2)
         self.hidden_weights = _copy(hidden_weights, "hidden_weights", 2)
         self.input_bias = _copy(input_bias, "input_bias", 1)
@@ -74,10 +79,10 @@ class NCM(ClickModel):
         self.output_weights = _copy(output_weights, "output_weights", 1)
         self.output_bias = float(checks.finite(output_bias, "output_bias", 0))
         width, hidden = self.query_embedding.shape[1], len(self.output_weights)
-        n_queries, n_docs, _ = self.document_embedding.shape
+        self.document_rows = None if document_rows is None else self._check_rows(document_rows)
         wanted = {
-            "query_embedding": (n_queries, width),
-            "document_embedding": (n_queries, n_docs, width),
+            "query_embedding": (self.shape[0], width),
+            "document_embedding": (*self.document_embedding.shape[:-1], width),
             "input_weights": (3 * hidden, 2 * width + 1),
             "hidden_weights": (3 * hidden, hidden),
             "input_bias": (3 * hidden,),
@@ -93,7 +98,23 @@ class NCM(ClickModel):
     @property
     def shape(self) -> tuple[int, int]:
         """Number of queries and candidate places."""
-        return self.document_embedding.shape[0], self.document_embedding.shape[1]
+        if self.document_rows is None:
+            return self.document_embedding.shape[0], self.document_embedding.shape[1]
+        return len(self.query_embedding), self.document_rows.shape[1]
+
+    def _check_rows(self, rows: ArrayLike) -> Integers:
+        array = checks.integers(rows, "document_rows", 2)
+        if len(array) not in (1, len(self.query_embedding)):
+            raise ValueError(
+                f"document_rows has {len(array)} rows, but query_embedding needs 1 or "
+                f"{len(self.query_embedding)}"
+            )
+        size = len(self.document_embedding)
+        if array.size and not 0 <= array.min() <= array.max() < size:
+            raise ValueError(f"document_rows must be rows of document_embedding, 0 to {size - 1}")
+        array = array.astype(np.int32)
+        array.flags.writeable = False
+        return array
 
     def state(self) -> dict[str, Any]:
         """Return the weights."""
@@ -101,7 +122,10 @@ class NCM(ClickModel):
             "query_embedding", "document_embedding", "input_weights", "hidden_weights",
             "input_bias", "hidden_bias", "output_weights", "output_bias",
         )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        state = {name: getattr(self, name) for name in names}
+        if self.document_rows is not None:
+            state["document_rows"] = self.document_rows
+        return state
 
     def relevance(self) -> Floats:
         """Return P(click) in the first slot, (Q, N)."""
@@ -120,9 +144,12 @@ class NCM(ClickModel):
 
     def inputs(self, query: Integers, document: Integers) -> Floats:
         """Return what query and document add to the gates, (n, 3 H)."""
-        both = np.concatenate(
-            [self.query_embedding[query], self.document_embedding[query, document]], axis=1
-        ).astype(np.float64)
+        if self.document_rows is None:
+            documents = self.document_embedding[query, document]
+        else:
+            of_query = query if len(self.document_rows) > 1 else 0
+            documents = self.document_embedding[self.document_rows[of_query, document]]
+        both = np.concatenate([self.query_embedding[query], documents], axis=1).astype(np.float64)
         result: Floats = both @ self.input_weights[:, :-1].T + self.input_bias
         return result
 

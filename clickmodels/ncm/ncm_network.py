@@ -42,11 +42,16 @@ class NCMNetwork(Network):
     def arguments(self) -> dict[str, Any]:
         """Return embeddings and weights."""
         encoder = self.encoder
-        documents = encoder.document.weight[:-1].reshape(encoder.n_queries, encoder.n_docs, -1)
+        if encoder.shared is None:
+            table = encoder.document.weight[:-1].reshape(encoder.n_queries, encoder.n_docs, -1)
+            documents = {"document_embedding": table.numpy()}
+        else:
+            table, rows = encoder.document.weight, encoder.shared
+            documents = {"document_embedding": table.numpy(), "document_rows": rows.numpy()}
         weights = zip(_GRU_NAMES, self.gru.all_weights[0], strict=True)
         return {
             "query_embedding": encoder.query.weight.numpy(),
-            "document_embedding": documents.numpy(),
+            **documents,
             "output_weights": self.out.weight[0].numpy(),
             "output_bias": float(self.out.bias),
             **{name: parameter.numpy() for name, parameter in weights},

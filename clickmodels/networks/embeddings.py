@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...common.typing import Floats
+from ...common.typing import Floats, Integers
 
 if TYPE_CHECKING:
     from ...data import World
@@ -77,22 +77,40 @@ class LazyEmbedding(nn.Module):
 
 
 class PairEncoder(nn.Module):
-    """An embedding of each query and of each document within its query.
+    """An embedding of each query, and of each document within its query or of each item.
 
-    Empty slots share one more embedding of a document, the last.
+    In a world of ratings that names its documents (``doc_ids``) the same item is a candidate of
+    many users: it has one embedding for all of them. Otherwise a document of another query is
+    another document, whatever its name. Empty slots share one more embedding, the last.
+
+    Attributes
+    ----------
+    shared : (Q, N), (1, N) or None
+        The row of each document in the table of embeddings, where queries share it; one row stands
+        for all queries.
     """
+
+    shared: Tensor | None
 
     def __init__(self, world: World, embedding: int) -> None:
         super().__init__()
         self.n_queries, self.n_docs = world.n_queries, world.n_docs
         self.query = LazyEmbedding(self.n_queries, embedding)
-        self.empty = self.n_queries * self.n_docs
+        rows = shared_rows(world)
+        self.empty = self.n_queries * self.n_docs if rows is None else int(rows.max()) + 1
+        if rows is not None:
+            rows = np.where(rows >= 0, rows, self.empty)
+        shared = None if rows is None else torch.from_numpy(rows)
+        self.register_buffer("shared", shared, persistent=False)
         self.document = LazyEmbedding(self.empty + 1, embedding)
         self.width = 2 * embedding
 
     def document_rows(self, query: Tensor, ranking: Tensor) -> Tensor:
         """Return the row of each slot's document in the table of embeddings, (n, K)."""
-        return torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
+        if self.shared is None:
+            return torch.where(ranking >= 0, query[:, None] * self.n_docs + ranking, self.empty)
+        of_query = query[:, None] if len(self.shared) > 1 else torch.zeros_like(query)[:, None]
+        return torch.where(ranking >= 0, self.shared[of_query, ranking.clamp(min=0)], self.empty)
 
     def forward(self, query: Tensor, ranking: Tensor) -> Tensor:
         """Return the embeddings of query and document side by side, (n, K, width)."""
@@ -113,6 +131,19 @@ class PairEncoder(nn.Module):
         by_document = functional.linear(documents, layer.weight[:, width:])
         slots = functional.embedding(document_place, by_document)
         return slots + functional.embedding(query_place, by_query)[:, None]
+
+
+def shared_rows(world: World) -> Integers | None:
+    """Return the number of each document's item, (Q, N) or (1, N), where users share items.
+
+    None where they do not: in worlds of grades, and without an id for every candidate.
+    """
+    ids = world.doc_ids
+    if not world.has_ratings or ids is None:
+        return None
+    numbers = ids.numbers()
+    named = (numbers >= 0) & (ids.names != "")[numbers]
+    return None if (world.candidates & ~named).any() else numbers
 
 
 class PairLogits(nn.Module):

@@ -109,3 +109,15 @@ def test_a_world_has_the_same_fingerprint_whether_its_ids_are_kept_once_or_not()
 def test_rows_that_are_neither_one_nor_one_for_each_query_are_refused():
     with pytest.raises(ValueError, match="starts has 2 queries, not 3"):
         DocumentIds(["a"], [0, 0], [0, 1, 2], 1, 3)
+
+
+def test_numbers_are_places_among_the_names():
+    ids = DocumentIds.from_array(np.array([["b", "a", ""], ["c", "", ""]]))
+    numbers = ids.numbers()
+    assert numbers.tolist()[1][1:] == [-1, -1]
+    assert ids.names[numbers[numbers >= 0]].tolist() == ["b", "a", "c"]
+
+
+def test_numbers_of_repeated_documents_are_one_row():
+    ids = DocumentIds.repeated(["x", "y"], 5)
+    assert ids.numbers().tolist() == [[0, 1]]

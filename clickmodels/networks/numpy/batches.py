@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 
 from ....common.typing import Booleans, Integers
 from ....data import ClickLog
@@ -70,8 +71,8 @@ class Pages:
 
     def __init__(self, log: ClickLog, encoder: PairEncoder, cells: Cells) -> None:
         ranking, self._query = log.ranking.astype(np.int64), log.query.astype(np.int64)
-        document = self._query[:, None] * encoder.n_docs + ranking
-        self._document = np.where(ranking >= 0, document, encoder.empty)
+        pages = torch.from_numpy(self._query), torch.from_numpy(ranking)
+        self._document = encoder.document_rows(*pages).numpy()
         self._empty, self._clicks = encoder.empty, np.asarray(log.clicks)
         self._cells = cell_numbers(cells, self._clicks)
         self._weight = row_weights(log).astype(np.float32)
