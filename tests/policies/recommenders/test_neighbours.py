@@ -48,17 +48,19 @@ def agree(estimates: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(estimates[sure], np.clip(expected, 1, 5)[sure], atol=1e-9)
 
 
-CHOICES = (
-    {"minimum": 2, "common": 2, "signed": True},
-    {"minimum": 1, "common": 2, "signed": False},
-    {"minimum": 3, "common": 4, "signed": True},
-)
+def choices_with(common: int) -> tuple[dict, ...]:
+    """Choices to try; the last leaves out rows with fewer than ``common`` ratings in common."""
+    return (
+        {"minimum": 2, "common": 2, "signed": True},
+        {"minimum": 1, "common": 2, "signed": False},
+        {"minimum": 3, "common": common, "signed": True},
+    )
 
 
 def test_item_based_estimates_are_their_definition():
     ratings = small_ratings()
     matrix = dense(ratings)
-    for choices in CHOICES:
+    for choices in choices_with(common=8):
         similarity = correlations(matrix.T, choices["common"])
         expected = np.array([
             [weighted_mean(near, own, choices["minimum"], choices["signed"]) for near in similarity]
@@ -73,7 +75,7 @@ def test_item_based_estimates_are_their_definition():
 def test_user_based_estimates_are_their_definition():
     ratings = small_ratings(n_items=40, share=0.6, seed=1)  # long rows, so no equal similarities
     matrix = dense(ratings)
-    for choices in CHOICES:
+    for choices in choices_with(common=14):
         similarity = correlations(matrix, choices["common"])
         expected = np.empty(matrix.shape)
         for user, row in enumerate(similarity):
