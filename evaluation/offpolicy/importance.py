@@ -22,6 +22,7 @@ from .slate_estimates import (
 
 _PAGES_CHECKED = 1000
 _MEAN_OFF = 0.05  # of weights by estimated propensities, from 1
+_MEAN_UNKNOWN = 0.2  # standard error of that mean, beyond which it says nothing
 _LARGEST = 300.0  # log-weight, beyond which squares of weights overflow
 
 
@@ -138,7 +139,8 @@ def say_estimated(weights: RowWeights, inputs: Inputs, logging: Policy | None = 
     Weights have a mean of 1, but for chance, where propensities are right and the log shows what
     the target does. What a log hardly ever shows looks more frequent than it is, which makes the
     mean too small: warns where it is below 1 by more than the standard error of the weights, or of
-    their estimate; where it is above by three; and where it is off by more than 5%.
+    their estimate; where it is above by three; and where it is off by more than 5%. Warns as well
+    where so few pages count that the mean has a standard error above 0.2 and confirms nothing.
     """
     logging = logging or inputs.logging
     if logging is None or not logging.estimated:
@@ -152,6 +154,13 @@ def say_estimated(weights: RowWeights, inputs: Inputs, logging: Policy | None = 
                 f"the weights by estimated propensities have a mean of {mean.value:.3g} instead "
                 "of 1: the propensities of the pages that count are wrong, or the log hardly "
                 "ever shows what the target does",
+                UncertainPropensities,
+            )
+        elif mean.stderr > _MEAN_UNKNOWN:
+            warn_caller(
+                f"the weights by estimated propensities have a mean of {mean.value:.3g} ± "
+                f"{mean.stderr:.2g}: too few pages count to tell whether their propensities are "
+                "right",
                 UncertainPropensities,
             )
     return replace(

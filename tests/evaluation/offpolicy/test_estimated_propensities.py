@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from clickgym import clickmodels, data, envs, evaluation, policies
+from clickgym.evaluation.offpolicy.importance import say_estimated
+from clickgym.evaluation.offpolicy.inputs import check_inputs
+from clickgym.evaluation.offpolicy.slate_estimates import RowWeights
 from clickgym.policies import UncertainPropensities
 
 BOTH = ("ips", "pi")
@@ -148,3 +151,17 @@ def test_weights_whose_mean_is_not_one_are_warned_about():
     for name in BOTH:
         with pytest.warns(UncertainPropensities, match="have a mean of"):
             evaluation.estimate(name, log, rewards, estimated, against, world)
+
+
+def test_weights_of_a_few_pages_are_warned_about_even_if_their_mean_is_one():
+    log, world, policy = make_log()
+    estimated = policies.estimate_logging(log, world)
+    inputs = check_inputs(log, evaluation.slate_rewards("clicks", log), estimated, policy, world)
+    alike = RowWeights(np.ones(len(log)), "IPS")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        say_estimated(alike, inputs)
+    few = np.zeros(len(log))
+    few[:10] = len(log) / 10
+    with pytest.warns(UncertainPropensities, match="too few pages count"):
+        say_estimated(RowWeights(few, "IPS"), inputs)
