@@ -2,10 +2,11 @@
 
     python benchmarks/given_set.py            (or: make bench)
 
-One thread, Plackett-Luce pages of distinct sets, out of three times as many candidates. Work is
-timed in turn, round after round; the best round of each counts. "plain" is a reference of our own:
-the paper's lemmas as they are written, page by page with a cache of subsets; nobody else's code.
-The error is the largest difference of a row's or column's sum from one, before any normalising.
+One thread, Plackett-Luce pages as they are drawn, out of three times as many candidates; nearly
+all sets are distinct, and equal ones are not folded. Work is timed in turn, round after round; the
+best round of each counts. "plain" is a reference of our own: the paper's lemmas as they are
+written, page by page with a cache of subsets; nobody else's code. The error is the largest
+difference of a row's or column's sum from one, before any normalising.
 """
 
 from __future__ import annotations
