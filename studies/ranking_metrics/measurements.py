@@ -32,6 +32,7 @@ LABELS = {
     "dm-dctr": "direct method, dCTR",
 }
 METRIC, ESTIMATE, FUNCTION = "metric", "estimate", "function"
+PRODUCTION, BEST = BOUNDS = ("production itself", "best possible")  # beside trained rankers
 # Rankers that were trained, by what they do when they are deployed.
 ORDERING, CHOOSING = "ordering", "choosing"
 DEPLOYMENTS = {
@@ -75,10 +76,11 @@ class Measurements:
                 self._lengths.setdefault(row["name"], set()).add(row["impressions"])
 
     def names(self, part: str) -> list[str]:
-        """Return the names that ``part`` has, those with labels in their order."""
-        found = dict.fromkeys(key[1] for key in self._groups if key[0] == part)
+        """Return the names that ``part`` has: with labels in their order, ``BOUNDS`` last."""
+        found = dict.fromkeys(str(key[1]) for key in self._groups if key[0] == part)
         known = [name for name in LABELS if name in found]
-        return [*known, *(str(name) for name in found if name not in LABELS)]
+        rest = [name for name in found if name not in LABELS]
+        return [*known, *sorted(rest, key=lambda name: name in BOUNDS)]
 
     def sizes(self, name: str = "counterfactual") -> list[int]:
         """Return the lengths of the logs of a metric or estimator, ascending."""

@@ -32,7 +32,7 @@ STYLES = {
     "dm-pbm": ("#7b4fa3", "-", "*"), "dm-dctr": ("#c9a7e0", "--", "*"),
 }  # fmt: skip
 _PANELS = ("pairwise", "counterfactual", "shuffled")
-_ROUGH_COLOURS = dict(zip(ROUGH, ("#0c4c8a", "#3f7d20", "#d1495b", "#e08e0b"), strict=True))
+_ROUGH_COLOURS = dict(zip(ROUGH, ("#7fa8d1", "#222222", "#d1495b", "#e08e0b"), strict=True))
 
 
 def study_pictures(found: Measurements) -> dict[str, tuple[str, Figure]]:
@@ -151,9 +151,11 @@ def offset_picture(found: Measurements) -> Figure:
             if own is None or wanted is None:
                 continue
             label = "policy known" if name == ROUGH[0] else LABELS[name].partition(", ")[2]
+            mark = "+" if name == "estimated" else "o"  # it lies on top of the known policy's
             axis.scatter(
-                wanted.values, own.values, s=14, color=_ROUGH_COLOURS[name], alpha=0.8, label=label
-            )
+                wanted.values, own.values, s=30 if mark == "+" else 14, marker=mark,
+                color=_ROUGH_COLOURS[name], alpha=0.8, label=label,
+            )  # fmt: skip
         if wanted is not None:
             ends = [wanted.values.min(), wanted.values.max()]
             axis.plot(ends, ends, color="black", linewidth=0.7, linestyle=":")
@@ -217,7 +219,7 @@ def temperature_picture(found: Measurements) -> Figure:
         axis.set_xticks(warmths, [f"{one:g}" for one in warmths])
         axis.set_xlabel("temperature")
         axis.set_title(title, fontsize=10)
-        axis.legend(fontsize=7, frameon=False)
+        axis.legend(fontsize=7, frameon=False, handlelength=3.5)
     return figure
 
 

@@ -17,14 +17,14 @@ from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import SMALL_WORLD, WorldSetting, world_of
 from . import metric_cells, training_cells, value_cells
-from .measurements import ESTIMATE, FUNCTION, METRIC, Measurements
+from .measurements import BOUNDS, ESTIMATE, FUNCTION, METRIC, Measurements
 from .metric_cells import MetricCell, metric_cell
 from .ranking_metric_ledger import RULES, ranking_ledger
 from .ranking_metric_pictures import study_pictures
 from .ranking_metric_tables import reference_spread, study_tables
 from .setting import TEMPERATURE, TrafficSetting
 from .traffic import BANNERS
-from .training_cells import BEST, LEARNERS, PRODUCTION, TrainingCell, training_cell
+from .training_cells import LEARNERS, TrainingCell, training_cell
 from .value_cells import ValueCell, value_cell
 
 _METRICS, _VALUES, _TRAINING = "metrics", "off-policy estimates", "training rankers"
@@ -213,6 +213,5 @@ def _value_rows(cell: ValueCell, result: Any) -> Iterator[Row]:
 def _training_rows(cell: TrainingCell, result: Any) -> Iterator[Row]:
     for part, values in result["deployed"].items():
         for name, value in values.items():
-            known = name in (PRODUCTION, BEST)
-            label = name if known else f"{cell.learner}, {name} pairs"
+            label = name if name in BOUNDS else f"{cell.learner}, {name} pairs"
             yield _row(cell.traffic, part, label, 0, value)

@@ -9,8 +9,15 @@ import numpy as np
 from ...common.typing import Floats
 from ...evaluation import Metric, ResultTable, interval
 from ...evaluation.reporting.formats import PlainTable
-from .measurements import DEPLOYMENTS, ESTIMATE, FUNCTION, LABELS, METRIC, Measurements
-from .training_cells import BEST, PRODUCTION
+from .measurements import (
+    BOUNDS,
+    DEPLOYMENTS,
+    ESTIMATE,
+    FUNCTION,
+    LABELS,
+    METRIC,
+    Measurements,
+)
 
 ROUGH = ("counterfactual", "estimated", "sharper", "flatter")
 
@@ -37,7 +44,7 @@ def agreement_table(found: Measurements) -> PlainTable:
     table = PlainTable(
         "Rank correlation with pairwise disagreement on the long shuffled log", "metric",
         [_describe(found, banner) for banner in found.banners],
-        f"Spearman's over scoring functions; {_legend(found)}. The last line is a paired "
+        f"Spearman's over scoring functions. {_legend(found)}. The last line is a paired "
         "difference.",
     )  # fmt: skip
     names = [name for name in found.names(METRIC) if name not in ("reference", "uniform")]
@@ -128,7 +135,7 @@ def trained_table(found: Measurements, part: str) -> ResultTable:
     """Return the deployed values of rankers that were trained on pairs of the log."""
     columns = {banner: _describe(found, banner) for banner in found.banners}
     table = ResultTable(
-        [Metric(name, False, 4, exclude=(PRODUCTION, BEST)) for name in columns.values()],
+        [Metric(name, False, 4, exclude=BOUNDS) for name in columns.values()],
         f"Rankers trained on pairs, {DEPLOYMENTS[part]}: clicks per page on queries that training "
         "did not see",
     )
@@ -162,8 +169,8 @@ def _describe(found: Measurements, banner: str) -> str:
 def _legend(found: Measurements) -> str:
     number = len(found.seeds)
     if number == 1:
-        return "one seed, so no intervals"
-    return f"mean ± half width of the 95% Student-t interval over {number} seeds"
+        return "One seed, so no intervals"
+    return f"Mean ± half width of the 95% Student-t interval over {number} seeds"
 
 
 def _show(values: Sequence[float] | Floats, digits: int = 3) -> str:

@@ -13,14 +13,13 @@ from ...common.typing import Booleans, Floats
 from ...data import World
 from ...evaluation import ClickedPairs
 from ..engine.grid import Result
-from .measurements import CHOOSING, ORDERING
+from .measurements import BEST, CHOOSING, ORDERING, PRODUCTION
 from .setting import Scene, TrafficSetting, scene_of
 
 VERSION = "1"
 LEARNERS: dict[str, Callable[..., Any]] = {
     "linear": policies.fit_linear_pairs, "LightGBM": policies.fit_tree_pairs,
 }
-PRODUCTION, BEST = "production itself", "best possible"
 
 
 @dataclass(frozen=True)
