@@ -38,7 +38,8 @@ def join_log(log: ClickLog, own: World, world: World) -> tuple[ClickLog, int]:
     left = log[known]
     joined = ClickLog(
         query[known].astype(np.int32), ranking[known].astype(np.int32), left.clicks,
-        left.log_propensity, left.weight, extra=left.extra, fingerprint=world.fingerprint,
+        left.log_propensity, left.weight, vertical=left.vertical,
+        vertical_position=left.vertical_position, extra=left.extra, fingerprint=world.fingerprint,
     )  # fmt: skip
     return joined, int((~known).sum())
 

@@ -35,6 +35,7 @@ class _Numbers(NamedTuple):
     highest: float
     allowed: str
     adds_up: bool = False  # whether equal rows fold into one with the sum, or must agree in it
+    whole: bool = False  # int32 instead of floats
 
 
 # A column is declared by its field of ``ClickLog`` and here: checks, choosing rows, folding and
@@ -42,6 +43,8 @@ class _Numbers(NamedTuple):
 OPTIONAL = {
     "log_propensity": _Numbers(-np.inf, 1e-9, "at most 0"),
     "weight": _Numbers(0.0, np.inf, "at least 0", adds_up=True),
+    "vertical": _Numbers(-1, 2**31 - 1, "a type from 0 on, or -1 for none", whole=True),
+    "vertical_position": _Numbers(-1, 2**31 - 1, "a position from 0 on, or -1", whole=True),
 }
 COLUMNS = ("query", "ranking", "clicks", *OPTIONAL)
 _EXTRA = "extra:"  # begins the names of extra columns in files
@@ -62,6 +65,10 @@ class ClickLog:
         log of the logging policy's probability of the ranking, given the query.
     weight : (n,) floats, optional
         How many impressions a row stands for; every metric honours it.
+    vertical, vertical_position : (n,) integers, optional, both or neither
+        The type of the page's vertical block (images, news, …), 0 .. T-1, and how many web
+        results stand above it, 0 .. K. -1 in either says that the page shows none; it then stands
+        in both. The block is not one of the K results and has no click of its own.
     extra : mapping from names to (n,) arrays, optional
         What else is known of each page: session, user, time, …. Kept when rows are chosen, split,
         saved and loaded.
@@ -74,6 +81,8 @@ class ClickLog:
     clicks: Booleans
     log_propensity: Floats | None = None
     weight: Floats | None = None
+    vertical: NDArray[np.int32] | None = field(default=None, kw_only=True)
+    vertical_position: NDArray[np.int32] | None = field(default=None, kw_only=True)
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict, kw_only=True)
     fingerprint: str | None = field(default=None, kw_only=True)
 
@@ -103,15 +112,37 @@ class ClickLog:
             value = getattr(self, name)
             if value is None:
                 continue
-            array = checks.finite(value, name, 1)
+            read = checks.integers if column.whole else checks.finite
+            array = read(value, name, 1)
             checks.same_shape(array, (n,), name, "query")
             wrong = (array < column.lowest) | (array > column.highest)
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
                 raise ValueError(f"{name}[{row}] is {array[row]}, but must be {column.allowed}")
-            self._freeze(name, array)
+            self._freeze(name, array.astype(np.int32, copy=False) if column.whole else array)
+        self._check_verticals()
         extra = {str(name): _check_extra(value, str(name), n) for name, value in self.extra.items()}
         object.__setattr__(self, "extra", MappingProxyType(extra))
+
+    def _check_verticals(self) -> None:
+        """Raise unless every block has a type and a place; leave -1 in both where it has not."""
+        types, places = self.vertical, self.vertical_position
+        if types is None and places is None:
+            return
+        if types is None or places is None:
+            given, missing = ("vertical", "vertical_position")[:: -1 if types is None else 1]
+            raise ValueError(f"{given} is given without {missing}: a block has a type and a place")
+        low = places > self.slots
+        if low.any():
+            row = int(np.flatnonzero(low)[0])
+            raise ValueError(
+                f"vertical_position[{row}] is {places[row]}, but only {self.slots} results can "
+                "stand above the block"
+            )
+        none = (types < 0) | (places < 0)
+        if ((types >= 0) & none).any() or ((places >= 0) & none).any():
+            self._freeze("vertical", np.where(none, np.int32(-1), types))
+            self._freeze("vertical_position", np.where(none, np.int32(-1), places))
 
     def _freeze(self, name: str, array: NDArray[Any] | None) -> None:
         """Set a column to a read-only view of ``array``."""
@@ -208,7 +239,8 @@ class ClickLog:
     def compress(self) -> ClickLog:
         """Fold equal rows into one row with the sum of their weights.
 
-        The likelihood of any model is unchanged. Rows whose propensities differ stay apart. Costs
+        The likelihood of any model is unchanged. Rows whose propensities or verticals differ stay
+        apart. Costs
         a sort of one 64-bit word per row (see ``common.grouping``). Extra columns are dropped,
         with a warning: equal pages of different users are one row then.
         """
@@ -218,7 +250,7 @@ class ClickLog:
         for name, column in OPTIONAL.items():
             array = getattr(self, name)
             if array is not None and not column.adds_up:
-                rows.append(array.view(np.uint64)[:, None])
+                rows.append((array if column.whole else array.view(np.uint64))[:, None])
         first, weight = fold_rows(rows, self.weight)
         return self._choose(first, weight=weight)
 

@@ -24,9 +24,10 @@ FEATURE_CLIP = 10.0
 # The constructor's arguments, which are all that a world holds: copies and pickles go by these.
 ARGUMENTS = (
     "relevance", "features", "query_probs", "candidates", "query_ids", "doc_ids", "max_grade",
-    "name",
+    "name", "vertical",
 )  # fmt: skip
-INDEXED = ("relevance", "candidates", "features", "query_ids", "doc_ids")  # in the fingerprint
+# In the fingerprint, where they are given.
+INDEXED = ("relevance", "candidates", "features", "query_ids", "doc_ids", "vertical")
 
 
 class World:
@@ -51,12 +52,15 @@ class World:
         The highest grade there can be.
     name : str
         For people; not part of the fingerprint.
+    vertical : (Q,) integers, optional
+        The type of each query's vertical block (images, news, …), 0 .. T-1; -1 = none. Kept as
+        int32.
 
     Notes
     -----
-    Arrays are made read-only. The fingerprint covers what the indices mean (grades, features, ids
-    and candidates), not how often a query is asked. ``restricted_to`` keeps it: a restricted world
-    has the same indices, so what was fitted to one fits the other.
+    Arrays are made read-only. The fingerprint covers what the indices mean (grades, features, ids,
+    candidates and, where given, verticals), not how often a query is asked. ``restricted_to``
+    keeps it: a restricted world has the same indices, so what was fitted to one fits the other.
     """
 
     relevance: NDArray[np.int8]
@@ -67,6 +71,7 @@ class World:
     doc_ids: DocumentIds | None
     max_grade: int
     name: str
+    vertical: NDArray[np.int32] | None
 
     def __init__(
         self,
@@ -78,6 +83,7 @@ class World:
         doc_ids: Sequence[Sequence[Any]] | NDArray[Any] | DocumentIds | None = None,
         max_grade: int = 4,
         name: str = "",
+        vertical: ArrayLike | None = None,
     ) -> None:
         max_grade = checks.positive_integer(max_grade, "max_grade")
         if max_grade > 30:
@@ -103,6 +109,7 @@ class World:
         self._set("doc_ids", _check_doc_ids(doc_ids, shape))
         self._set("max_grade", max_grade)
         self._set("name", str(name))
+        self._set("vertical", None if vertical is None else _check_types(vertical, shape[0]))
 
     def _set(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -218,7 +225,7 @@ class World:
         """Write the world as one safetensors file, atomically: data, so loading runs no code."""
         arrays: dict[str, NDArray[Any]] = {
             name: self.__dict__[name]
-            for name in ("relevance", "features", "query_probs", "candidates")
+            for name in ("relevance", "features", "query_probs", "candidates", "vertical")
             if self.__dict__[name] is not None
         }
         if self.query_ids is not None:
@@ -319,6 +326,18 @@ def _check_probs(query_probs: ArrayLike | None, candidates: Booleans) -> Floats:
         query = int(np.flatnonzero(asked)[0])
         raise ValueError(f"query {query} has no candidates (candidates[{query}] is all False)")
     return probs
+
+
+def _check_types(given: ArrayLike, n_queries: int) -> NDArray[np.int32]:
+    types = checks.integers(given, "vertical", 1)
+    checks.same_shape(types, (n_queries,), "vertical", "relevance")
+    outside = (types < -1) | (types > np.iinfo(np.int32).max)
+    if outside.any():
+        query = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"vertical[{query}] is {types[query]}, but must be a type from 0 on, or -1 for none"
+        )
+    return types.astype(np.int32)
 
 
 def _check_features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -53,6 +53,8 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
     "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),
     "weight": (("weight", "sampleweight", "impressions"),),
+    "vertical": (("vertical", "verticaltype"),),
+    "vertical_position": (("verticalposition", "verticalrank"),),
 }  # fmt: skip
 REQUIRED = ("query", "document", "click")
 IDS = ("query", "document", "page", "session", "user")
@@ -112,8 +114,23 @@ def find_columns(
                 f"{source.where}: no column looks like the {role}; say which it is ({role}=…); "
                 f"{_list_names(source)}{_doubt_header(source)}"
             )
+    _pair_verticals(source, by_role, guessed)
     ordered = {role: by_role[role] for role in NAMES if role in by_role}
     return Columns(ordered, tuple(guessed))
+
+
+def _pair_verticals(source: TableSource, by_role: dict[str, str], guessed: list[str]) -> None:
+    """Drop a guessed type or place of the vertical without the other; raise if it was given."""
+    found = [role for role in ("vertical", "vertical_position") if role in by_role]
+    if len(found) != 1:
+        return
+    if found[0] not in guessed:
+        raise BadLog(
+            f"{source.where}: {found[0]}={by_role[found[0]]!r} is given, but a vertical has a type "
+            "and a place; give vertical=… and vertical_position=…"
+        )
+    guessed.remove(found[0])
+    del by_role[found[0]]
 
 
 def _list_names(source: TableSource) -> str:

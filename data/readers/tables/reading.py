@@ -52,6 +52,8 @@ def read_log(
     propensity: str | None = None,
     grade: str | None = None,
     weight: str | None = None,
+    vertical: str | None = None,
+    vertical_position: str | None = None,
     features: str | Sequence[str] | None = None,
     extra: str | Sequence[str] = (),
     format: str | None = None,
@@ -79,6 +81,10 @@ def read_log(
         or 1; without them rows are in order. Without page ids a page ends where the query, the
         session or the user changes or the rank does not rise. Clicks are flags, counts, or the
         ids of clicked documents.
+    vertical, vertical_position : str
+        Names of columns, both or neither, guessed as well: the type of the page's vertical block,
+        a number from 0 on or a text, and how many results stand above it. Empty or below 0 is
+        none. Types that are texts are numbered in alphabetical order, as the report says.
     features : str or sequence of str
         Columns of numbers, or one column of lists: the documents' features.
     extra : str or sequence of str
@@ -132,7 +138,7 @@ def read_log(
     given = {
         "query": query, "document": document, "rank": rank, "click": click, "page": page,
         "session": session, "user": user, "time": time, "propensity": propensity, "grade": grade,
-        "weight": weight,
+        "weight": weight, "vertical": vertical, "vertical_position": vertical_position,
     }  # fmt: skip
     if propensity_of is not None:
         checks.choice(propensity_of, ("page", "slot"), "propensity_of")

@@ -13,10 +13,10 @@ from ....common.typing import Booleans, Floats, Integers
 from .sources import BadLog, TableSource, shorten
 
 _YES = ("1", "true", "t", "yes", "y", "click", "clicked")
-_EMPTY = ("", "none", "null", "nan", "na", "n/a", "<na>", "\\n")
+EMPTY = ("", "none", "null", "nan", "na", "n/a", "<na>", "\\n")
 _NO = ("0", "false", "f", "no", "n", "skip", "skipped", "impression", "view", "viewed",
        "show", "shown", "exposure", "no click", "noclick", "no_click", "not clicked", "unclicked",
-       *_EMPTY)  # fmt: skip
+       *EMPTY)  # fmt: skip
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -134,7 +134,7 @@ def number(
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         wrong = as_mask(pc.invert(pc.match_substring_regex(column, _NUMBER)))
-        empty = pc.is_in(pc.utf8_lower(column), pa.array(_EMPTY))
+        empty = pc.is_in(pc.utf8_lower(column), pa.array(EMPTY))
         if missing is not None:
             wrong &= ~as_mask(empty)
         if wrong.any():
@@ -183,7 +183,7 @@ def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Flo
         if not (yes | no).all():
             return _written_counts(encoded, words)
         codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
-        empty = as_mask(pc.is_in(words, pa.array(_EMPTY)))
+        empty = as_mask(pc.is_in(words, pa.array(EMPTY)))
         return np.append(np.where(empty, np.nan, yes.astype(np.float64)), np.nan)[codes]
     if kind != column.type:
         column = column.cast(kind)
@@ -216,7 +216,7 @@ def are_counts(column: pa.ChunkedArray) -> bool:
 
 def _written_counts(encoded: pa.DictionaryArray, words: pa.StringArray) -> Floats | None:
     """Return counts that are written as text, (n,); None where a text is no whole number."""
-    empty = pc.is_in(words, pa.array(_EMPTY))
+    empty = pc.is_in(words, pa.array(EMPTY))
     written = pc.or_(empty, pc.match_substring_regex(words, r"^[0-9]{1,15}(\.0*)?$"))
     if not as_mask(written).all():
         return None
