@@ -261,7 +261,7 @@ def _weights(rows: Rows, slots: Slots) -> Floats | None:
 
 def _verticals(
     rows: Rows, slots: Slots, width: int
-) -> tuple[Integers, Integers] | tuple[None, None]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]] | tuple[None, None]:
     """Return the type of each page's vertical and how many results stand above it, -1 for none."""
     column, place_column = rows.column("vertical"), rows.column("vertical_position")
     if column is None or place_column is None:
@@ -271,7 +271,10 @@ def _verticals(
     none = (types < 0) | (places < 0)
     places[none] = types[none] = -1
     rows.report.count("cut_verticals", int((places > width).sum()))
-    return types, np.minimum(places, width)
+    if types.max() > np.iinfo(np.int32).max:
+        row = rows.source.describe_row(int(slots.row[types.argmax()]))
+        raise BadLog(f"{row}: the vertical is {types.max()}, which is no type")
+    return types.astype(np.int32), np.minimum(places, width).astype(np.int32)
 
 
 def _types(column: pa.ChunkedArray, rows: Rows) -> Integers:
@@ -288,7 +291,7 @@ def _types(column: pa.ChunkedArray, rows: Rows) -> Integers:
 
 
 def _usual_types(
-    query: Integers, types: Integers, weight: Floats | None, n_queries: int
+    query: Integers, types: NDArray[np.int32], weight: Floats | None, n_queries: int
 ) -> Integers:
     """Return the type that most pages of each query show, (Q,); -1 where none shows any."""
     n_types = int(types.max(initial=-1)) + 1
