@@ -44,6 +44,7 @@ class RankingMetrics(Study):
 
     Example:
       clickgym ranking-metrics quick --jobs 2
+      clickgym ranking-metrics own clicks.csv --scorer old.safetensors new.safetensors
     """
 
     banners: tuple[str, ...] = setting(

@@ -1,0 +1,70 @@
+"""``clickgym ranking-metrics own``: saved policies and models, compared on a log of one's own."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from clickgym import clickmodels, data, envs, evaluation, policies
+from clickgym.scripts import main
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return a folder with a world, a log as Parquet, its policy, an agent's policy and a model."""
+    folder = tmp_path_factory.mktemp("own")
+    world = data.synthetic_world(10, 6, seed=1)
+    user = clickmodels.PBM(0.1 + 0.6 * world.gain, [1.0, 0.5, 0.25])
+    logging = policies.stochastic(-world.gain, 0.5, slots=3, world=world)
+    log = envs.collect(world, user, logging, 4_000, seed=0)
+    world.save(folder / "world.safetensors")
+    log.save(folder / "log.parquet")
+    logging.save(folder / "logging.safetensors")
+    policies.Ranker(world.gain, 3, world=world).save(folder / "good.safetensors")
+    clickmodels.fit("PBM", log, world).save(folder / "model.safetensors")
+    other = data.synthetic_world(10, 6, seed=2)
+    policies.Ranker(other.gain, 3, world=other).save(folder / "other.safetensors")
+    return folder
+
+
+def run(files, *words):
+    options = ("--log", f"{files}/log.parquet", "--world", f"{files}/world.safetensors")
+    return main(["ranking-metrics", "own", *options, *words])
+
+
+def test_policies_and_models_are_compared_with_the_clicks(files, capsys):
+    scorers = [f"{files}/{name}.safetensors" for name in ("good", "model")]
+    assert run(files, "--scorer", *scorers, "--logging-policy", f"{files}/logging.safetensors") == 0
+    text = capsys.readouterr().out
+    log = data.ClickLog.load(files / "log.parquet")
+    policy = policies.Policy.load(files / "logging.safetensors")
+    for scorer in (policies.Policy.load(scorers[0]), clickmodels.ClickModel.load(scorers[1])):
+        assert f"{evaluation.counterfactual_disagreement(log, scorer, policy):.4f}" in text
+        assert f"{evaluation.pairwise_disagreement(log, scorer):.4f}" in text
+
+
+def test_without_its_policy_the_log_says_who_made_it(files, capsys):
+    assert run(files, "--scorer", f"{files}/good.safetensors") == 0
+    text = capsys.readouterr().out
+    assert "is estimated (plackett-luce)" in " ".join(text.split())
+    found = [float(one) for one in re.findall(r"0\.\d{4}", text)]
+    log = data.ClickLog.load(files / "log.parquet")
+    known = evaluation.counterfactual_disagreement(
+        log, policies.Policy.load(files / "good.safetensors"),
+        policies.Policy.load(files / "logging.safetensors"),
+    )  # fmt: skip
+    assert np.abs(found[0] - known) < 0.02
+
+
+def test_what_cannot_be_compared_is_named(files, capsys):
+    assert run(files) == 1
+    assert "--scorer" in capsys.readouterr().err
+    assert run(files, "--scorer", "nothing.safetensors") == 1
+    assert "--scorer nothing.safetensors: no such file" in capsys.readouterr().err
+    assert run(files, "--scorer", f"{files}/other.safetensors") == 1
+    assert "other.safetensors" in capsys.readouterr().err
+    good = f"{files}/good.safetensors"
+    assert run(files, "--scorer", good, "--logging-policy", good) == 1
+    assert "deterministic" in capsys.readouterr().err
