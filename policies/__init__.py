@@ -15,7 +15,12 @@ from .rankers.cross_fitted import feature_group
 from .rankers.named import logging_policy, named_ranker, p_alpha, ranker_names, ranker_scores
 from .rankers.pairs import Preferences, fit_linear_pairs, fit_tree_pairs
 from .rankers.pi_opt import SlateLearner, fit_lambdamart, fit_pi_opt, fit_supervised, greedy_slates
-from .recommenders.recommend import recommender, recommender_choices, recommender_names
+from .recommenders.recommend import (
+    recommender,
+    recommender_choices,
+    recommender_names,
+    stochastic_recommender,
+)
 from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.placements import Placements
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
@@ -28,5 +33,6 @@ __all__ = [
     "fit_supervised", "fit_tree_pairs", "greedy_slates", "log_set_probability", "logging_policy",
     "marginals_given_set", "max_reward", "named_ranker", "p_alpha", "rank_marginals",
     "ranker_names", "ranker_scores", "recommender", "recommender_choices", "recommender_names",
-    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic", "top_down",
+    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
+    "stochastic_recommender", "top_down",
 ]  # fmt: skip

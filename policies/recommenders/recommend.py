@@ -15,6 +15,7 @@ from ...common.progress import progress
 from ...common.typing import Integers
 from ...data import Ratings, World
 from ..deterministic import Ranker
+from ..plackett_luce import PlackettLuce
 from .baselines import learn_nothing, learn_popularity
 from .estimates import Estimates, Ordering
 from .factorisation import learn_factors
@@ -109,6 +110,37 @@ def recommender(
     order = Ordering(rounding, ties, fill)
     ranking = _rank(estimates, order, places, world, slots, ordering)
     return Ranker.from_rankings(ranking, world=world)
+
+
+def stochastic_recommender(
+    name: str,
+    train: Ratings,
+    world: World,
+    slots: int = 10,
+    temperature: float = 1.0,
+    seed: int = 0,
+    **choices: Any,
+) -> PlackettLuce:
+    """Return a policy that shows about what recommender ``name`` shows: one that can make a log.
+
+    Items are drawn one by one, without replacement, with probability proportional to
+    ``(1 / rank) ** (1 / temperature)``: their ranks in the recommender's list of all candidates.
+    Candidates that it has no estimate for come last, in a random order.
+
+    Parameters
+    ----------
+    temperature : float
+        Towards 0 the recommender itself, towards infinity uniform.
+    choices
+        Those of ``recommender``, and its other options.
+    """
+    whole = recommender(name, train, world, world.n_docs, seed, **{**choices, "fill": True})
+    row, place = np.nonzero(whole.rankings >= 0)
+    weights = np.zeros((world.n_queries, world.n_docs))
+    weights[row, whole.rankings[row, place]] = 1.0 / (1.0 + place)
+    policy = PlackettLuce(weights, temperature, slots)
+    policy.fingerprint = world.fingerprint
+    return policy
 
 
 def _rank(

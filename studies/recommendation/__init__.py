@@ -1,0 +1,1 @@
+"""Recommenders trained on ratings, and the clicks that simulated users give them."""

@@ -1,0 +1,111 @@
+"""Recommenders that learn from clicks, and click models of one recommender's log."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from clickgym import data, studies
+from clickgym.studies.engine.rows import where
+from clickgym.studies.recommendation.click_training_pictures import cost_table
+from clickgym.studies.recommendation.rating_parts import RatingsSource
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    study = dataclasses.replace(studies.ClickTraining.small(), pages=2000)
+    return studies.compute_study(study, tmp_path_factory.mktemp("clicks")).rows
+
+
+@pytest.fixture(scope="module")
+def curse(tmp_path_factory):
+    study = studies.RecommendationCurse.small()
+    return studies.compute_study(study, tmp_path_factory.mktemp("curse")).rows
+
+
+def test_clicks_of_the_user_without_bias_are_the_reference(clicks):
+    for system in ("random", "popularity"):
+        own = where(clicks, user="no-bias", system=system)
+        rates = {row["labels"]: row["rate"] for row in own}
+        assert rates["own clicks"] == rates["no-bias clicks"]
+
+
+def test_what_learns_nothing_earns_the_same_by_all_labels(clicks):
+    for user in ("no-bias", "examination-log"):
+        assert len({row["rate"] for row in where(clicks, user=user, system="random")}) == 1
+
+
+def test_what_learns_earns_more_than_what_does_not(clicks):
+    for user in ("no-bias", "examination-log"):
+        for labels in ("ratings", "own clicks", "IPW", "PBM"):
+            pair = [where(clicks, user=user, labels=labels, system=system)[0]["rate"]
+                    for system in ("popularity", "random")]  # fmt: skip
+            assert pair[0] > pair[1]
+
+
+def made_up(costs):
+    rates = {"ratings": 0.1, "no-bias clicks": 0.1, "own clicks": 0.1, "IPW": 0.1}
+    return [
+        {"user": "u", "seed": seed, "labels": labels, "system": "mf",
+         "rate": rate - cost * {"own clicks": 1.0, "IPW": 0.25}.get(labels, 0.0)}
+        for seed, cost in enumerate(costs) for labels, rate in rates.items()
+    ]  # fmt: skip
+
+
+def test_what_comes_back_is_a_share_of_a_cost_above_chance():
+    texts = [shown.text for shown in cost_table(made_up((0.02, 0.021, 0.019))).rows["u"]]
+    assert texts[3].startswith("2.00 ±")
+    assert texts[4].startswith("1.50 ±")
+    assert texts[4].endswith("(75%)")
+
+
+def test_a_cost_within_chance_has_no_share():
+    texts = [shown.text for shown in cost_table(made_up((0.02, -0.02, 0.001))).rows["u"]]
+    assert "(" not in texts[4]
+
+
+def test_the_oracle_promises_what_it_delivers(curse):
+    (row,) = where(curse, model="oracle")
+    for name in ("random", "popularity", "max_reward", "agent"):
+        assert row[f"{name}_promised"] == pytest.approx(row[f"{name}_deployed"], rel=1e-12)
+    assert row["max_reward_regret"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_recommenders_earn_the_same_whatever_model_was_asked(curse):
+    for name in ("random_deployed", "popularity_deployed"):
+        assert len({row[name] for row in curse}) == 1
+    assert len({row["popularity_promised"] for row in curse}) == len(curse)
+
+
+def test_the_parts_of_a_gap_add_up_to_it(curse):
+    for row in curse:
+        parts = row["max_reward_model_error_on_logging"] + row["max_reward_added_by_optimising"]
+        gap = row["max_reward_promised"] - row["max_reward_deployed"]
+        assert parts == pytest.approx(gap, abs=1e-9)
+
+
+def test_models_with_a_choice_are_fitted_both_ways():
+    study = dataclasses.replace(
+        studies.RecommendationCurse.small(), models=("PBM", "NCM"),
+        parameters=("table", "embedding"),
+    )  # fmt: skip
+    (stage,) = study.stages(None, studies.Results())
+    fitted = {(cell.model, cell.parameters) for cell in stage.cells}
+    assert fitted == {
+        ("PBM", "table"), ("PBM", "embedding"), ("NCM", "table"), ("oracle", "table"),
+    }  # fmt: skip
+
+
+def test_ratings_of_a_file_are_known_by_what_it_holds(tmp_path):
+    ratings = data.synthetic_ratings(20, 15, seed=0)
+    rows = [f"{u},{i},{r}" for u, i, r in
+            zip(ratings.user, ratings.item, ratings.rating, strict=True)]  # fmt: skip
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("\n".join(rows) + "\n")
+    (tmp_path / "other.csv").write_text("\n".join(rows[1:]) + "\n")
+    one, two, other = (
+        RatingsSource.of(str(tmp_path / name), 5, 5).contents
+        for name in ("one.csv", "two.csv", "other.csv")
+    )
+    assert one == two != other
