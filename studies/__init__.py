@@ -26,6 +26,8 @@ from .ranking_metrics.ranking_metric_study import RankingMetrics
 from .ranking_metrics.scoring_functions import ScoringFunctions, draw_functions
 from .recommendation.click_training import ClickTraining
 from .recommendation.recommendation_curse import RecommendationCurse
+from .recommendation.recommendation_ledger import recommendation_ledger
+from .recommendation.recommendation_study import Recommend
 from .registry import register, study_class, study_names
 from .robustness.judging import Judged, judge, judge_log, log_report, paper_tables
 from .robustness.ledger import ledger
@@ -49,14 +51,14 @@ __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
     "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "Curse", "CurseCell",
     "Finding", "FitLog", "Judged", "Learning", "LogCell", "LogSetting", "Measurements", "Outcome",
-    "OwnLogReport", "Promises", "Protocol", "ProtocolCell", "RankingMetrics", "RecommendationCurse",
-    "Report", "Results", "ScoringFunctions", "SessionStudy", "Sessions", "Stage", "StrongShift",
-    "Study", "WorldSetting", "all_conditions", "bias_picture", "bias_table", "compare_cell",
-    "compare_table", "compute_study", "curse_cell", "curse_picture", "curse_table",
+    "OwnLogReport", "Promises", "Protocol", "ProtocolCell", "RankingMetrics", "Recommend",
+    "RecommendationCurse", "Report", "Results", "ScoringFunctions", "SessionStudy", "Sessions",
+    "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions", "bias_picture", "bias_table",
+    "compare_cell", "compare_table", "compute_study", "curse_cell", "curse_picture", "curse_table",
     "draw_functions", "errors_table", "figure_1", "figure_2", "heat_map", "judge", "judge_log",
     "learning_table", "ledger", "load_rows", "log_report", "paper_tables", "parting",
-    "promise_picture", "promise_table", "protocol_cell", "ranking_ledger", "register",
-    "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions", "save_rows",
-    "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows", "spider",
-    "study_class", "study_names", "training_curves", "wins", "wins_table", "write_report",
+    "promise_picture", "promise_table", "protocol_cell", "ranking_ledger", "recommendation_ledger",
+    "register", "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions",
+    "save_rows", "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows",
+    "spider", "study_class", "study_names", "training_curves", "wins", "wins_table", "write_report",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from ..evaluation.reporting.formats import LedgerLine
 from ..evaluation.statistics import make_interval
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+DEPENDS = "depends on "  # begins the verdict of a finding that something turns into its opposite
 _OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
 NOT_THERE = "not in these results"
 _LEVEL = 0.05
@@ -55,11 +56,17 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """"holds" when all findings do, "does not hold" when one does not, else "undecided"."""
-        verdicts = {finding.verdict for finding in self.findings}
+        """"holds" when all findings do, "does not hold" when one does not, else "undecided".
+
+        Where none fails and some depend on something, it depends on that.
+        """
+        verdicts = dict.fromkeys(finding.verdict for finding in self.findings)
         if FAILS in verdicts:
             return FAILS
-        return HOLDS if verdicts == {HOLDS} else UNDECIDED
+        reasons = [one.removeprefix(DEPENDS) for one in verdicts if one.startswith(DEPENDS)]
+        if reasons:
+            return DEPENDS + "; ".join(reasons)
+        return HOLDS if set(verdicts) == {HOLDS} else UNDECIDED
 
 
 def every_above(test: str, values: Mapping[str, ArrayLike], threshold: float = 0.0) -> Finding:

@@ -115,11 +115,27 @@ def predict_rates(
 ) -> list[Prediction]:
     """Return for each metric and each rate how well the first predicts the second.
 
+    Parameters are those of ``predict_pairs``, but for the names of measures.
+    """
+    pairs = [(metric, rate) for metric in metrics for rate in rates]
+    return predict_pairs(scores, pairs, resamples, seed, confidence, form)
+
+
+def predict_pairs(
+    scores: SystemScores,
+    pairs: Sequence[tuple[str, str]],
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    form: str = "slots",
+) -> list[Prediction]:
+    """Return for each pair of a metric and a rate how well the first predicts the second.
+
     Parameters
     ----------
     scores : SystemScores
         Of at least three systems; the paper's five leave three degrees of freedom.
-    metrics, rates : sequences of measures
+    pairs : sequence of two measures each
     resamples, seed, confidence
         Of the bootstrap over users. An interval says how much the users matter; systems are few and
         are not resampled. Errors of resampled users are larger on average, because noise adds to
@@ -137,15 +153,14 @@ def predict_rates(
         return make_interval(float(value), float(low), float(high), n_users)
 
     result = []
-    for metric in metrics:
+    for metric, rate in pairs:
         x, many_x = means[:, scores.place(metric)], drawn[..., scores.place(metric)]
-        for rate in rates:
-            y = rate_as(form, means[:, scores.place(rate)])
-            many_y = rate_as(form, drawn[..., scores.place(rate)])
-            line, lines = fit_line(x, y), fit_line(many_x, many_y)
-            result.append(Prediction(
-                metric, rate, scores.systems, line, x - y,
-                bounded(line.error, lines.error), bounded(line.relative, lines.relative),
-                bounded(kendall_tau(x, y), kendall_tau(many_x, many_y)),
-            ))  # fmt: skip
+        y = rate_as(form, means[:, scores.place(rate)])
+        many_y = rate_as(form, drawn[..., scores.place(rate)])
+        line, lines = fit_line(x, y), fit_line(many_x, many_y)
+        result.append(Prediction(
+            metric, rate, scores.systems, line, x - y,
+            bounded(line.error, lines.error), bounded(line.relative, lines.relative),
+            bounded(kendall_tau(x, y), kendall_tau(many_x, many_y)),
+        ))  # fmt: skip
     return result

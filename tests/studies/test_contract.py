@@ -53,6 +53,8 @@ def run(tmp_path_factory):
     def compute(name):
         if name == "learning":
             pytest.importorskip("lightgbm", reason="the rankers extra is not installed")
+        if name == "recommend":
+            pytest.importorskip("numba", reason="the recsys extra is not installed")
         if name not in done:
             folder = tmp_path_factory.mktemp(name)
             done[name] = folder, studies.compute_study(SMALL[name], folder)
