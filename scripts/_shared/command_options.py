@@ -48,6 +48,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "slots": _COUNT | {"help": "documents per page"},
     "pages": _COUNT | {"help": "budget of an agent, in result pages"},
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
+    "preset": {"help": "how much of it"},
     "seed": _SEED | {"help": "seed of the random numbers"},
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
     "policy": {"help": "saved policy", "metavar": "FILE"},

@@ -81,7 +81,9 @@ class Recommend(Study):
         USERS, "simulated user", flag="user", known=partial(clickmodels.user_names, "ratings")
     )
     splits: int = setting(3, "number of splits of the ratings", metavar="N")
-    repetitions: int = setting(25, "number of simulations", metavar="N")
+    repetitions: int = setting(
+        25, "how often clicks are simulated", flag="simulations", metavar="N"
+    )
     resamples: int = setting(1000, "resamples of users for intervals", least=2, metavar="N")
     slots: int = setting(10)
 
