@@ -93,7 +93,10 @@ def _every_metric(
         )
         unknown = replace(scene.ordered(last), log_propensity=None)
         for name, policy in _rough_policies(scene, unknown).items():
-            yield name, last, evaluation.counterfactual_pairs(unknown, policy)
+            with warnings.catch_warnings():  # that they do not fit the log is what is studied
+                warnings.simplefilter("ignore", evaluation.WrongLogging)
+                pairs = evaluation.counterfactual_pairs(unknown, policy)
+            yield name, last, pairs
 
 
 def _rough_policies(scene: Scene, log: ClickLog) -> dict[str, policies.Policy]:
