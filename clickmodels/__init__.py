@@ -23,10 +23,12 @@ from .registry import register, registered
 from .sdbn import SDBN
 from .ubm import UBM
 from .users import true_user, user_names, user_takes
+from .verticals.fcm import FCM
+from .verticals.vcm import VCM
 
 __all__ = [
-    "ARM", "ARMNC", "CCM", "CM", "CTR", "DBN", "DCM", "DCTR", "DRCTR", "NCM", "PBM", "RCTR", "SDBN",
-    "UBM", "CACMMinus",
+    "ARM", "ARMNC", "CCM", "CM", "CTR", "DBN", "DCM", "DCTR", "DRCTR", "FCM", "NCM", "PBM", "RCTR",
+    "SDBN", "UBM", "VCM", "CACMMinus",
     "ClickModel", "CoCM", "Ensemble", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
     "bootstrap_weights", "fit", "member_seed", "names", "register", "registered", "true_user",
     "user_names", "user_takes",

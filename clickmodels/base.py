@@ -52,6 +52,9 @@ class ClickModel(Shared):
         How ``clickmodels.fit`` fits the model's tables, where the model has no ``fit`` of its own.
     network : callable or None
         Returns the network of a model without tables, which is then fitted by training it.
+    knows_verticals : bool
+        Whether the model's methods take ``vertical`` and ``vertical_position``; others see pages
+        without their blocks (see ``vertical_arguments``).
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
     label : str or None
@@ -65,6 +68,7 @@ class ClickModel(Shared):
     deterministic: ClassVar[frozenset[str]] = frozenset()
     table_fit: ClassVar[TableFit | None] = None
     network: ClassVar[LoadNetwork | None] = None
+    knows_verticals: ClassVar[bool] = False
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None
@@ -219,6 +223,23 @@ class ClickModel(Shared):
         if capability not in self.capabilities:
             can = ", ".join(sorted(self.capabilities))
             raise NotCapable(f"{self.name} is not {capability}: only {can}")
+
+    def require_verticals(self) -> None:
+        """Raise ``NotCapable`` unless the model knows vertical blocks."""
+        if not self.knows_verticals:
+            raise NotCapable(f"{self.name} knows no verticals: a block does not change its clicks")
+
+    def vertical_arguments(
+        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None
+    ) -> dict[str, Any]:
+        """Return the blocks of pages as keyword arguments of this model's methods.
+
+        They are empty where there are no blocks, and for a model that knows no verticals, which
+        thus ignores them: ``model.click_probs(query, ranking, **model.vertical_arguments(…))``.
+        """
+        if not self.knows_verticals or vertical is None or vertical_position is None:
+            return {}
+        return {"vertical": vertical, "vertical_position": vertical_position}
 
     def check_world(self, world: World) -> None:
         """Raise unless this model belongs to ``world``."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -14,6 +16,7 @@ from .pages import check_pages, zero_after_impossible
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .registry import register
 from .tablefit.examined_fit import ExaminedFit
+from .tablefit.table_fit import TableFit
 
 
 @register("UBM")
@@ -31,7 +34,7 @@ class UBM(WithAttractiveness, ClickModel):
         else the 1-based rank of the latest click. Entries with ``r' > r`` are never read.
     """
 
-    table_fit = ExaminedFit(latest_cells)
+    table_fit: ClassVar[TableFit | None] = ExaminedFit(latest_cells)
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)

@@ -196,6 +196,14 @@ class ClickLog:
         """How many impressions each row stands for, (n,): ``weight``, or ones without it."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
+    def blocks(
+        self, rows: slice | NDArray[Any]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]] | tuple[None, None]:
+        """Return ``vertical`` and ``vertical_position`` of the chosen rows; None without any."""
+        if self.vertical is None or self.vertical_position is None:
+            return None, None
+        return self.vertical[rows], self.vertical_position[rows]
+
     def check_world(self, world: World) -> None:
         """Raise unless this log belongs to ``world`` and shows only documents that it has."""
         world.check_fingerprint(self.fingerprint, "the log")

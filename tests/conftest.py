@@ -52,6 +52,11 @@ def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
         "CCM": clickmodels.CCM(attractiveness, continuation[:3]),
         "CoCM": clickmodels.CoCM(attractiveness, 0.6, 0.85, modes, rng.random(SLOTS)),
     }
+    own = np.random.default_rng(seed + 2)  # the numbers above stay as they are
+    by_block = own.random((2, 2, SLOTS + 1))
+    tables = own.random((2, SLOTS, SLOTS))
+    models["FCM"] = clickmodels.FCM(attractiveness, tables[0], by_block[0], own.random(2 * SLOTS))
+    models["VCM"] = clickmodels.VCM(attractiveness, *tables, *by_block)
     mixed = [models["PBM"], models["UBM"], models["DBN"]]
     return models | {"Ensemble": clickmodels.Ensemble(mixed)}
 

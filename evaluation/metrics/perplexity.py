@@ -56,10 +56,11 @@ def predictions(model: ClickModel, log: ClickLog, conditional: bool = True) -> C
     for start in range(0, len(log), CHUNK):
         rows = slice(start, min(start + CHUNK, len(log)))
         query, ranking = log.query[rows], log.ranking[rows]
+        blocks = model.vertical_arguments(*log.blocks(rows))
         if conditional:
-            probs = model.conditional_click_probs(query, ranking, log.clicks[rows])
+            probs = model.conditional_click_probs(query, ranking, log.clicks[rows], **blocks)
         else:
-            probs = model.click_probs(query, ranking)
+            probs = model.click_probs(query, ranking, **blocks)
         yield rows, _check_probs(probs, ranking.shape, model.name, start)
 
 
@@ -183,9 +184,9 @@ def log_likelihood(model: ClickModel, log: ClickLog) -> float:
         asked = np.flatnonzero(weight[rows] > 0) + start
         if not len(asked):
             continue
-        value = np.asarray(
-            model.log_likelihood(log.query[asked], log.ranking[asked], log.clicks[asked])
-        )
+        pages = log.query[asked], log.ranking[asked], log.clicks[asked]
+        blocks = model.vertical_arguments(*log.blocks(asked))
+        value = np.asarray(model.log_likelihood(*pages, **blocks))
         wrong = ~(value <= TOLERANCE * log.slots)  # also true of NaN
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])

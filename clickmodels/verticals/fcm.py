@@ -1,0 +1,111 @@
+"""The federated click model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
+from ..reading.attractiveness import read_probabilities
+from ..registry import register
+from .trails import Trail, draw_clicks
+from .vertical_model import Blocks, VerticalModel
+
+
+@register("FCM")
+class FCM(VerticalModel):
+    """Federated click model on UBM (Chen et al. 2012; Markov et al. 2014).
+
+    Assumptions: a user who notices the block (F = 1) examines results near it more:
+    ``γ + (1 - γ) β[l]`` at signed distance ``l = r - v`` of the 0-based rank r from the block's
+    position v. Without a block it is UBM.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (K, K)
+        γ, as in UBM.
+    attention : (T, K+1)
+        φ[t, v] = P(F = 1).
+    shift : (2K,)
+        β[l] for l from -K to K-1.
+    latent : {"page", "slot"}
+        "page" draws F once a page, so that clicks near the block come together. "slot" draws it
+        for each result, which puts ``γ + (1 - γ) β φ`` into UBM: the reading of the metric uFCM.
+    satisfied_without_click, blind : (T, K+1), optional
+        See ``VerticalModel``; only with ``latent="page"``.
+    """
+
+    ways = 3
+
+    def __init__(
+        self,
+        attractiveness: ArrayLike,
+        examination: ArrayLike,
+        attention: ArrayLike,
+        shift: ArrayLike,
+        latent: str = "page",
+        *,
+        satisfied_without_click: ArrayLike | None = None,
+        blind: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(
+            attractiveness, examination, attention, satisfied_without_click, blind
+        )
+        self.shift = read_probabilities(shift, "shift", 1)
+        if len(self.shift) != 2 * self.max_slots:
+            raise ValueError(
+                f"shift has {len(self.shift)} entries, but distances from -{self.max_slots} to "
+                f"{self.max_slots - 1} need {2 * self.max_slots}"
+            )
+        self.latent = checks.choice(latent, ("page", "slot"), "latent")
+        for name in ("satisfied_without_click", "blind"):
+            if latent == "slot" and getattr(self, name).any():
+                raise ValueError(f"{name} belongs to a whole page, and latent='slot' has none")
+
+    def _shifts(self, blocks: Blocks, slots: int) -> Floats:
+        """Return β of each rank, (K, n)."""
+        place = np.arange(self.max_slots, self.max_slots + slots)[:, None] - blocks.positions
+        return self.shift.take(place)
+
+    def _trails(self, values: Floats, length: Integers, blocks: Blocks) -> Sequence[Trail]:
+        attention = self.attention[blocks.types, blocks.positions]
+        shift = self._shifts(blocks, len(values))
+        if self.latent == "slot":
+            table, every = self.examination, np.ones(len(attention))
+            return [Trail(every, values, table, shift=shift * attention)]
+        satisfied = self.satisfied_without_click[blocks.types, blocks.positions]
+        blind = self.blind[blocks.types, blocks.positions]
+        reads = attention * (1.0 - satisfied)
+        table = self.examination
+        trails = [
+            Trail(1.0 - attention, values, table),
+            Trail(reads * (1.0 - blind), values, table, shift=shift),
+        ]
+        if satisfied.any():
+            trails.append(Trail(attention * satisfied, np.zeros(values.shape), table))
+        if blind.any():
+            seen = values * (np.arange(len(values))[:, None] >= blocks.positions)
+            trails.append(Trail(reads * blind, seen, table, shift=shift))
+        return trails
+
+    def _draw(
+        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+    ) -> Booleans:
+        attention = self.attention[blocks.types, blocks.positions]
+        shift = self._shifts(blocks, len(values))
+        if self.latent == "slot":
+            shift *= attention
+        else:
+            noticed = ways[0] < attention
+            shift *= noticed
+            satisfied = self.satisfied_without_click[blocks.types, blocks.positions]
+            blind = self.blind[blocks.types, blocks.positions]
+            values = values * ~(noticed & (ways[1] < satisfied))
+            skips = noticed & (ways[2] < blind)
+            values *= ~(skips & (np.arange(len(values))[:, None] < blocks.positions))
+        which = np.zeros(len(attention), dtype=np.int64)
+        return draw_clicks(values, self.examination[None], which, None, shift, uniforms)

@@ -1,0 +1,124 @@
+"""The vertical-aware click model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...common import checks
+from ...common.typing import Booleans, Floats, Integers
+from ..reading.attractiveness import read_probabilities
+from ..registry import register
+from .trails import Trail, downwards_order, draw_clicks, upwards_order
+from .vertical_model import Blocks, VerticalModel
+
+
+@register("VCM")
+class VCM(VerticalModel):
+    """Vertical-aware click model on UBM (Wang et al. 2013; Markov et al. 2014).
+
+    Assumptions: a user who notices the block (F = 1) reads it first and goes on from there, up
+    (B = 1) or down (B = 0). With v results above the block, the trails of web results are
+
+    - F = 0: 0, 1, …, K-1
+    - F = 1, B = 1: v-1, …, 0, then v, …, K-1
+    - F = 1, B = 0: v, …, K-1, then 0, …, v-1 (``down="seed"``), or 0, 1, …, K-1 (``"page"``)
+
+    Each is read as by UBM, with places in the trail instead of ranks. On a page with fewer than
+    K results a trail goes over those that there are. Without a block it is UBM.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (K, K)
+        γ0, of F = 0: by place and place of the latest click, as in UBM.
+    examination_vertical : (K, K)
+        γ1, of both trails of F = 1.
+    attention : (T, K+1)
+        φ[t, v] = P(F = 1).
+    upwards : (T, K+1)
+        σ[t, v] = P(B = 1 | F = 1).
+    down : {"seed", "page"}
+        The trail of B = 0.
+    satisfied_without_click, blind : (T, K+1), optional
+        See ``VerticalModel``.
+    """
+
+    ways = 4
+
+    def __init__(
+        self,
+        attractiveness: ArrayLike,
+        examination: ArrayLike,
+        examination_vertical: ArrayLike,
+        attention: ArrayLike,
+        upwards: ArrayLike,
+        down: str = "seed",
+        *,
+        satisfied_without_click: ArrayLike | None = None,
+        blind: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(
+            attractiveness, examination, attention, satisfied_without_click, blind
+        )
+        self.examination_vertical = read_probabilities(
+            examination_vertical, "examination_vertical", 2
+        )
+        checks.same_shape(
+            self.examination_vertical, self.examination.shape, "examination_vertical", "examination"
+        )
+        self.upwards = self._by_block(upwards, "upwards")
+        self.down = checks.choice(down, ("seed", "page"), "down")
+
+    def _orders(
+        self, length: Integers, blocks: Blocks, slots: int
+    ) -> tuple[Integers, Integers | None]:
+        """Return the trails up and down, (K, n) each; None is from the top."""
+        above = np.minimum(blocks.positions, length)
+        up = upwards_order(above, slots)
+        return up, downwards_order(above, length, slots) if self.down == "seed" else None
+
+    def _trails(self, values: Floats, length: Integers, blocks: Blocks) -> Sequence[Trail]:
+        slots = len(values)
+        attention, upwards, satisfied, blind = (
+            table[blocks.types, blocks.positions]
+            for table in (self.attention, self.upwards, self.satisfied_without_click, self.blind)
+        )
+        trails = [Trail(1.0 - attention, values, self.examination)]
+        if satisfied.any():
+            nothing = np.zeros(values.shape)
+            trails.append(Trail(attention * satisfied, nothing, self.examination))
+        reads = attention * (1.0 - satisfied)
+        seen = values * (np.arange(slots)[:, None] >= blocks.positions)
+        table = self.examination_vertical
+        ways = zip(self._orders(length, blocks, slots), (upwards, 1.0 - upwards), strict=True)
+        for order, share in ways:
+            for looked_at, chance in ((values, 1.0 - blind), (seen, blind)):
+                if chance.any():
+                    along = (
+                        looked_at
+                        if order is None
+                        else np.take_along_axis(looked_at, order, axis=0)
+                    )
+                    trails.append(Trail(reads * share * chance, along, table, order))
+        return trails
+
+    def _draw(
+        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+    ) -> Booleans:
+        noticed, up, satisfied, blind = ways < [
+            table[blocks.types, blocks.positions]
+            for table in (self.attention, self.upwards, self.satisfied_without_click, self.blind)
+        ]
+        slots = len(values)
+        rank = np.arange(slots)[:, None]
+        values = values * ~(noticed & satisfied)
+        values *= ~(noticed & blind & (rank < blocks.positions))
+        upwards, downwards = self._orders(length, blocks, slots)
+        order = np.where(up, upwards, rank if downwards is None else downwards)
+        order = np.where(noticed, order, rank)
+        tables = np.stack([self.examination, self.examination_vertical])
+        along = np.take_along_axis(values, order, axis=0)
+        return draw_clicks(along, tables, noticed.astype(np.int64), order, None, uniforms)

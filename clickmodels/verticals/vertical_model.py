@@ -1,0 +1,356 @@
+"""What FCM and VCM share: UBM on pages without a block, a mixture of trails on pages with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from ...common import checks
+from ...common.random import Uniforms
+from ...common.typing import Booleans, Floats, Integers
+from ..base import GENERATIVE
+from ..pages import check_pages
+from ..reading.attractiveness import read_probabilities
+from ..tablefit.table_fit import TableFit
+from ..ubm import UBM
+from .trails import Trail
+
+_CHUNK = 2048  # pages worked on at once, so that they stay in the cache
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of pages that have one: type and position of each, (n,)."""
+
+    types: Integers
+    positions: Integers
+
+    def part(self, rows: slice) -> Blocks:
+        """Return some of them."""
+        return Blocks(self.types[rows], self.positions[rows])
+
+
+class VerticalModel(UBM):
+    """A click model that knows the vertical block of a page; UBM where there is none.
+
+    ``conditional_click_probs``, ``log_likelihood``, ``click_probs``, ``expected_clicks`` and
+    ``sample`` take ``vertical`` and ``vertical_position``, (n,) each or None: the type of each
+    page's block, 0 .. T-1, and how many results stand above it, 0 .. K; -1 in either is no block.
+
+    Parameters
+    ----------
+    attractiveness : (Q, N)
+    examination : (K, K)
+        UBM's, of a user who does not notice the block.
+    attention : (T, K+1)
+        P(F = 1): the user notices a block of type t at position v.
+    satisfied_without_click : (T, K+1), optional
+        P(no web click at all | F = 1), 0 by default: what the block shows is enough.
+    blind : (T, K+1), optional
+        P(what stands above the block is not examined | F = 1, not satisfied), 0 by default.
+    """
+
+    knows_verticals = True
+    table_fit: ClassVar[TableFit | None] = None
+    ways: ClassVar[int]  # how many uniforms decide how a page is read
+
+    def __init__(
+        self,
+        attractiveness: ArrayLike,
+        examination: ArrayLike,
+        attention: ArrayLike,
+        satisfied_without_click: ArrayLike | None = None,
+        blind: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(attractiveness, examination)
+        self.attention = read_probabilities(attention, "attention", 2)
+        self._check_positions(self.attention, "attention")
+        self.satisfied_without_click = self._by_block(
+            satisfied_without_click, "satisfied_without_click"
+        )
+        self.blind = self._by_block(blind, "blind")
+
+    def _check_positions(self, table: Floats, name: str) -> None:
+        if table.shape[1] != self.max_slots + 1:
+            raise ValueError(
+                f"{name} has shape {table.shape}, but examination of {self.max_slots} slots needs "
+                f"{self.max_slots + 1} positions of the block, 0 to {self.max_slots}"
+            )
+
+    def _by_block(self, given: ArrayLike | None, name: str) -> Floats:
+        """Return a table of probabilities (T, K+1); None is 0."""
+        table = np.zeros(self.attention.shape) if given is None else given
+        table = read_probabilities(table, name, 2)
+        checks.same_shape(table, self.attention.shape, name, "attention")
+        return table
+
+    # What FCM and VCM say
+
+    def _trails(self, values: Floats, length: Integers, blocks: Blocks) -> Sequence[Trail]:
+        """Return the ways to read pages with a block, whose weights sum to one.
+
+        ``values`` (K, n) is the attractiveness by rank, ``length`` (n,) the number of results.
+        """
+        raise NotImplementedError
+
+    def _draw(
+        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+    ) -> Booleans:
+        """Draw clicks by rank (K, n); ``ways`` (ways, n) and ``uniforms`` (K, n) are uniform."""
+        raise NotImplementedError
+
+    # What follows
+
+    def conditional_click_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        clicks: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return P(C_k = 1 | c_1 .. c_{k-1}), (n, K), as ratios of prefix probabilities."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        if len(rows) == 0:
+            return super().conditional_click_probs(query, ranking, clicks)
+        result = np.empty(ranking.shape)
+        plain = _others(rows, len(query))
+        result[plain] = super().conditional_click_probs(query[plain], ranking[plain], clicks[plain])
+
+        def ask(part: Integers, trails: Sequence[Trail]) -> None:
+            happened = np.ascontiguousarray(clicks[part].T)
+            before, click = np.zeros(happened.shape), np.zeros(happened.shape)
+            for trail in trails:
+                own, with_click = trail.prefixes(happened)
+                before += trail.weight * own
+                click += trail.weight * with_click
+            possible = before > 0
+            ratio = np.divide(click, before, out=np.zeros(before.shape), where=possible)
+            result[part] = np.minimum(ratio, 1.0).T
+
+        self._over_chunks(query, ranking, rows, blocks, ask)
+        return result
+
+    def log_likelihood(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        clicks: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return log P(clicks | query, ranking, block), (n,); -inf where it is impossible."""
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        plain = _others(rows, len(query))
+        result = np.empty(len(query))
+        result[plain] = super().log_likelihood(query[plain], ranking[plain], clicks[plain])
+
+        def ask(part: Integers, trails: Sequence[Trail]) -> None:
+            happened = np.ascontiguousarray(clicks[part].T)
+            total = np.zeros(len(part))
+            for trail in trails:
+                total += trail.weight * trail.joint(happened)
+            with np.errstate(divide="ignore"):
+                result[part] = np.log(total)
+
+        self._over_chunks(query, ranking, rows, blocks, ask)
+        return result
+
+    def click_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return P(C_k = 1), (n, K), by each trail's recursion: O(n K²)."""
+        query, ranking = check_pages(self, query, ranking)
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        return np.ascontiguousarray(self._click_columns(query, ranking.T, **blocks).T)
+
+    def expected_clicks(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the expected number of web clicks of each page, (n,)."""
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        return self.click_probs(query, ranking, **blocks).sum(axis=1)
+
+    def score_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the expected clicks of pages laid out slot by slot, (K, n)."""
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        return self._click_columns(query, columns, **blocks).sum(axis=0)
+
+    def _click_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        vertical: ArrayLike | None,
+        vertical_position: ArrayLike | None,
+    ) -> Floats:
+        """Return P(C_k = 1), (K, n)."""
+        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        if len(rows) == 0:
+            return self._recursion(query, columns)
+        result = np.empty(columns.shape)
+        plain = _others(rows, len(query))
+        result[:, plain] = self._recursion(query[plain], columns[:, plain])
+
+        def ask(part: Integers, trails: Sequence[Trail]) -> None:
+            result[:, part] = sum(trail.weight * trail.marginals() for trail in trails)
+
+        self._over_chunks(query, columns.T, rows, blocks, ask)
+        return result
+
+    def sample(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Booleans:
+        """Draw clicks, (n, K) bool."""
+        query, ranking = check_pages(self, query, ranking)
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        columns = np.ascontiguousarray(ranking.T)
+        return np.ascontiguousarray(self.sample_columns(query, columns, rng, **blocks).T)
+
+    def sample_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Booleans:
+        """Draw clicks, (K, n): first how each page with a block is read, then its clicks."""
+        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        if len(rows) == 0:
+            return super().sample_columns(query, columns, rng)
+        clicks = np.empty(columns.shape, dtype=bool)
+        plain = _others(rows, len(query))
+        if len(plain):
+            clicks[:, plain] = super().sample_columns(query[plain], columns[:, plain], rng)
+        ways, uniforms = rng.random((self.ways, len(rows))), rng.random((len(columns), len(rows)))
+        shown = columns if len(plain) == 0 else columns[:, rows]
+        values = self._attractiveness.columns(query[rows], shown)
+        drawn = self._draw(values, (shown >= 0).sum(axis=0), blocks, ways, uniforms)
+        clicks[:, rows] = drawn
+        return clicks
+
+    def sample_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> list[bool]:
+        """Draw the clicks of one page."""
+        if vertical < 0 or vertical_position < 0:
+            return super().sample_page(query, ranking, uniforms)
+        columns = np.array(ranking, dtype=np.int64)[:, None]
+        clicks = self.sample_columns(
+            np.array([query]), columns, uniforms.generator,
+            vertical=np.array([vertical]), vertical_position=np.array([vertical_position]),
+        )  # fmt: skip
+        return clicks[:, 0].tolist()
+
+    def estimate_click_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        samples: int,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Estimate ``click_probs`` from ``samples`` draws per page; returns it and its error."""
+        self.require(GENERATIVE)
+        samples = checks.positive_integer(samples, "samples", 2)
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        total = np.zeros(np.shape(ranking))
+        for _ in range(samples):
+            total += self.sample(query, ranking, rng, **blocks)
+        probs = total / samples
+        return probs, np.sqrt(probs * (1.0 - probs) / (samples - 1))
+
+    def _find_blocks(
+        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int
+    ) -> tuple[Integers, Blocks]:
+        """Return the pages that have a block, and the blocks, after checking them."""
+        if vertical is None and vertical_position is None:
+            return np.zeros(0, dtype=np.int64), Blocks(*np.zeros((2, 0), dtype=np.int64))
+        if vertical is None or vertical_position is None:
+            given, missing = ("vertical", "vertical_position")[:: -1 if vertical is None else 1]
+            raise ValueError(f"{given} is given without {missing}: a block has a type and a place")
+        n_types = len(self.attention)
+        types = self._read_block(vertical, "vertical", n, n_types - 1, f"{n_types} types")
+        last = self.max_slots
+        positions = self._read_block(
+            vertical_position, "vertical_position", n, last, f"positions 0 to {last}"
+        )
+        rows = np.flatnonzero((types >= 0) & (positions >= 0))
+        return rows, Blocks(types[rows], positions[rows])
+
+    def _read_block(
+        self, given: ArrayLike, name: str, n: int, highest: int, known: str
+    ) -> Integers:
+        array = checks.integers(given, name, 1)
+        checks.same_shape(array, (n,), name, "query")
+        wrong = (array < -1) | (array > highest)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"{name}[{row}] is {array[row]}, but this {self.name} knows {known} (-1 is none)"
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _over_chunks(
+        self,
+        query: Integers,
+        ranking: Integers,
+        rows: Integers,
+        blocks: Blocks,
+        ask: Callable[[Integers, Sequence[Trail]], None],
+    ) -> None:
+        """Call ``ask`` with some of the pages with a block, and with the ways to read them."""
+        for start in range(0, len(rows), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            part = rows[chunk]
+            columns = np.ascontiguousarray(ranking[part].T)
+            values = self._attractiveness.columns(query[part], columns)
+            ask(part, self._trails(values, (columns >= 0).sum(axis=0), blocks.part(chunk)))
+
+
+def _others(rows: Integers, n: int) -> Integers:
+    """Return the indices below n that are not among ``rows``."""
+    rest = np.ones(n, dtype=bool)
+    rest[rows] = False
+    return np.flatnonzero(rest)
