@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -16,7 +14,6 @@ from .pages import check_pages, zero_after_impossible
 from .reading.attractiveness import WithAttractiveness, read_probabilities
 from .registry import register
 from .tablefit.examined_fit import ExaminedFit
-from .tablefit.table_fit import TableFit
 
 
 @register("UBM")
@@ -34,7 +31,7 @@ class UBM(WithAttractiveness, ClickModel):
         else the 1-based rank of the latest click. Entries with ``r' > r`` are never read.
     """
 
-    table_fit: ClassVar[TableFit | None] = ExaminedFit(latest_cells)
+    table_fit = ExaminedFit(latest_cells)
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
@@ -65,14 +62,14 @@ class UBM(WithAttractiveness, ClickModel):
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1), (n, K), by recursion over the rank of the latest click: O(n K²)."""
         query, ranking = check_pages(self, query, ranking)
-        return np.ascontiguousarray(self._recursion(query, ranking.T).T)
+        return np.ascontiguousarray(self.click_columns(query, ranking.T).T)
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
-        return self._recursion(query, columns).sum(axis=0)
+        return self.click_columns(query, columns).sum(axis=0)
 
-    def _recursion(self, query: Integers, columns: Integers) -> Floats:
-        """Return P(C_k = 1), (K, n)."""
+    def click_columns(self, query: Integers, columns: Integers) -> Floats:
+        """Return P(C_k = 1) of pages laid out slot by slot, (K, n), without checks."""
         slots, n = columns.shape
         values = self._attractiveness.columns(query, columns)
         latest = np.zeros((slots + 1, n))  # P(the latest click so far is at this rank)

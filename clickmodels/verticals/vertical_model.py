@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from ...common import checks
 from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
-from ..base import GENERATIVE
+from ..base import GENERATIVE, ClickModel
 from ..pages import check_pages
-from ..reading.attractiveness import read_probabilities
-from ..tablefit.table_fit import TableFit
+from ..reading.attractiveness import WithAttractiveness, read_probabilities
 from ..ubm import UBM
 from .trails import Trail
 
@@ -35,7 +34,7 @@ class Blocks:
         return Blocks(self.types[rows], self.positions[rows])
 
 
-class VerticalModel(UBM):
+class VerticalModel(WithAttractiveness, ClickModel):
     """A click model that knows the vertical block of a page; UBM where there is none.
 
     ``conditional_click_probs``, ``log_likelihood``, ``click_probs``, ``expected_clicks`` and
@@ -56,7 +55,6 @@ class VerticalModel(UBM):
     """
 
     knows_verticals = True
-    table_fit: ClassVar[TableFit | None] = None
     ways: ClassVar[int]  # how many uniforms decide how a page is read
 
     def __init__(
@@ -67,13 +65,24 @@ class VerticalModel(UBM):
         satisfied_without_click: ArrayLike | None = None,
         blind: ArrayLike | None = None,
     ) -> None:
-        super().__init__(attractiveness, examination)
+        super().__init__(attractiveness)
+        self._plain = UBM(self._attractiveness, examination)  # of pages without a block
         self.attention = read_probabilities(attention, "attention", 2)
         self._check_positions(self.attention, "attention")
         self.satisfied_without_click = self._by_block(
             satisfied_without_click, "satisfied_without_click"
         )
         self.blind = self._by_block(blind, "blind")
+
+    @property
+    def examination(self) -> Floats:
+        """UBM's γ, (K, K)."""
+        return self._plain.examination
+
+    @property
+    def max_slots(self) -> int:
+        """The size of ``examination``."""
+        return self._plain.max_slots
 
     def _check_positions(self, table: Floats, name: str) -> None:
         if table.shape[1] != self.max_slots + 1:
@@ -119,10 +128,12 @@ class VerticalModel(UBM):
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
         rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
         if len(rows) == 0:
-            return super().conditional_click_probs(query, ranking, clicks)
+            return self._plain.conditional_click_probs(query, ranking, clicks)
         result = np.empty(ranking.shape)
         plain = _others(rows, len(query))
-        result[plain] = super().conditional_click_probs(query[plain], ranking[plain], clicks[plain])
+        result[plain] = self._plain.conditional_click_probs(
+            query[plain], ranking[plain], clicks[plain]
+        )
 
         def ask(part: Integers, trails: Sequence[Trail]) -> None:
             happened = np.ascontiguousarray(clicks[part].T)
@@ -152,7 +163,7 @@ class VerticalModel(UBM):
         rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
         plain = _others(rows, len(query))
         result = np.empty(len(query))
-        result[plain] = super().log_likelihood(query[plain], ranking[plain], clicks[plain])
+        result[plain] = self._plain.log_likelihood(query[plain], ranking[plain], clicks[plain])
 
         def ask(part: Integers, trails: Sequence[Trail]) -> None:
             happened = np.ascontiguousarray(clicks[part].T)
@@ -212,10 +223,10 @@ class VerticalModel(UBM):
         """Return P(C_k = 1), (K, n)."""
         rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
         if len(rows) == 0:
-            return self._recursion(query, columns)
+            return self._plain.click_columns(query, columns)
         result = np.empty(columns.shape)
         plain = _others(rows, len(query))
-        result[:, plain] = self._recursion(query[plain], columns[:, plain])
+        result[:, plain] = self._plain.click_columns(query[plain], columns[:, plain])
 
         def ask(part: Integers, trails: Sequence[Trail]) -> None:
             result[:, part] = sum(trail.weight * trail.marginals() for trail in trails)
@@ -250,11 +261,11 @@ class VerticalModel(UBM):
         """Draw clicks, (K, n): first how each page with a block is read, then its clicks."""
         rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
         if len(rows) == 0:
-            return super().sample_columns(query, columns, rng)
+            return self._plain.sample_columns(query, columns, rng)
         clicks = np.empty(columns.shape, dtype=bool)
         plain = _others(rows, len(query))
         if len(plain):
-            clicks[:, plain] = super().sample_columns(query[plain], columns[:, plain], rng)
+            clicks[:, plain] = self._plain.sample_columns(query[plain], columns[:, plain], rng)
         ways, uniforms = rng.random((self.ways, len(rows))), rng.random((len(columns), len(rows)))
         shown = columns if len(plain) == 0 else columns[:, rows]
         values = self._attractiveness.columns(query[rows], shown)
@@ -273,7 +284,7 @@ class VerticalModel(UBM):
     ) -> list[bool]:
         """Draw the clicks of one page."""
         if vertical < 0 or vertical_position < 0:
-            return super().sample_page(query, ranking, uniforms)
+            return self._plain.sample_page(query, ranking, uniforms)
         columns = np.array(ranking, dtype=np.int64)[:, None]
         clicks = self.sample_columns(
             np.array([query]), columns, uniforms.generator,
