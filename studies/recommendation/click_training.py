@@ -15,7 +15,7 @@ from ...common.typing import Floats
 from ..engine.grid import Result
 from ..engine.rows import Row
 from ..registry import register
-from ..study import Report, Results, Stage, Study, setting
+from ..study import Report, Results, Stage, setting
 from ..worlds import require_generative
 from .click_labels import ShownPairs, slot_propensities
 from .click_training_pictures import (
@@ -26,7 +26,8 @@ from .click_training_pictures import (
     labels_picture,
     labels_tables,
 )
-from .rating_parts import Parts, RatingsSource, join, parts_of
+from .rating_parts import Parts, RatingStudy, join, three_parts
+from .system_lists import RatingsSetting
 
 VERSION = "1"
 REFERENCE = "no-bias"
@@ -42,7 +43,7 @@ class ClickCell:
     systems: tuple[str, ...]
     models: tuple[str, ...]
     logging: str = "popularity"
-    source: RatingsSource = field(default_factory=RatingsSource)
+    source: RatingsSetting = field(default_factory=RatingsSetting)
     docs: int = 300
     pages: int = 30_000
     slots: int = 10
@@ -129,7 +130,7 @@ def _log(cell: ClickCell, user: clickmodels.ClickModel) -> tuple[data.ClickLog, 
 
 
 def _parts(cell: ClickCell) -> Parts:
-    return parts_of(cell.source, cell.seed)
+    return three_parts(cell.source, cell.seed)
 
 
 def _worlds(cell: ClickCell) -> tuple[data.World, data.World]:
@@ -137,21 +138,21 @@ def _worlds(cell: ClickCell) -> tuple[data.World, data.World]:
 
 
 @lru_cache(maxsize=1)
-def worlds_of(source: RatingsSource, seed: int, docs: int) -> tuple[data.World, data.World]:
+def worlds_of(source: RatingsSetting, seed: int, docs: int) -> tuple[data.World, data.World]:
     """Return the world of the log and the world where what was learned is deployed.
 
     A user's candidates in either are never what the other one's clicks are about: the log shows
     nothing that the user rated in the history or test part, and deployed lists nothing that the
     user rated in training.
     """
-    parts = parts_of(source, seed)
+    parts = three_parts(source, seed)
     logged = parts.feedback.world(join(parts.history, parts.test), n_docs=docs)
     return logged, parts.test.world(parts.train, n_docs=docs)
 
 
 @register("recommendation-clicks")
 @dataclass(frozen=True)
-class ClickTraining(Study):
+class ClickTraining(RatingStudy):
     """Train recommenders on logged clicks instead of ratings: what each user's bias costs.
 
     A row per user, seed, labels and system has ``rate``, the click-through rate of the system's
@@ -180,12 +181,8 @@ class ClickTraining(Study):
         metavar="NAME",
     )
     seeds: int = setting(5, "number of splits of the ratings, each with a log of its own")
-    path: str = setting(
-        "", "ratings that data.load_movielens reads; without it, embedded ones", flag="ratings",
-        metavar="PATH",
-    )
-    raters: int = setting(600, "users of the embedded ratings", metavar="N")
-    items: int = setting(400, "items of the embedded ratings", metavar="N")
+    n_users: int = setting(600, "users of the embedded ratings", flag="users", metavar="N")
+    n_items: int = setting(400, "items of the embedded ratings", flag="items", metavar="N")
     docs: int = setting(300, "candidates of each user: the most popular", metavar="N")
     pages: int = setting(30_000, "logged pages", metavar="N")
     slots: int = setting(10)
@@ -193,14 +190,16 @@ class ClickTraining(Study):
     @classmethod
     def presets(cls) -> dict[str, Self]:
         """Return "quick" and "full"."""
-        return {"quick": cls(seeds=2, raters=200, items=150, docs=100, pages=6_000), "full": cls()}
+        quick = cls(seeds=2, n_users=200, n_items=150, docs=100, pages=6_000)
+        return {"quick": quick, "full": cls()}
 
     @classmethod
     def small(cls) -> Self:
         """Return a run that takes a moment."""
         return cls(
-            ("no-bias", "examination-log"), ("random", "popularity"), ("PBM",), seeds=1, raters=30,
-            items=20, docs=15, pages=200, slots=3,
+            users=("no-bias", "examination-log"), systems=("random", "popularity"),
+            models=("PBM",), seeds=1, n_users=30,
+            n_items=20, docs=15, pages=200, slots=3,
         )  # fmt: skip
 
     def check(self) -> None:
@@ -210,7 +209,7 @@ class ClickTraining(Study):
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every split and user."""
-        source = RatingsSource.of(self.path, self.raters, self.items)
+        source = self.source()
         cells = [
             ClickCell(
                 user, seed, self.systems, self.models, self.logging, source, self.docs, self.pages,

@@ -6,41 +6,18 @@ the *feedback* part while the log is made; what learned from the log is judged b
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ... import data
+from ..study import Study, setting
+from .system_lists import RatingsSetting, parts_of, ratings_of
 
-TRAINING, HISTORY = 0.8, 0.25  # of all ratings; of the training part
-
-
-@dataclass(frozen=True)
-class RatingsSource:
-    """Which ratings a study takes.
-
-    ``path`` of what ``data.load_movielens`` reads, or "" for embedded ratings of so many ``raters``
-    and ``items``. ``contents`` is what the file holds, whatever its name.
-    """
-
-    path: str = field(default="", metadata={"key": False})
-    raters: int = 0
-    items: int = 0
-    contents: str = ""
-
-    @classmethod
-    def of(cls, path: str, raters: int, items: int) -> RatingsSource:
-        """Return the source of a file, which is read for it, or of embedded ratings."""
-        if not path:
-            return cls(raters=raters, items=items)
-        ratings = data.load_movielens(path)
-        digest = hashlib.sha256()
-        for name in ("user", "item", "rating", "user_ids", "item_ids"):
-            digest.update(getattr(ratings, name).tobytes())
-        return cls(path, contents=digest.hexdigest()[:24])
+HISTORY = 0.25  # of the training part
 
 
 class Parts(NamedTuple):
@@ -59,17 +36,9 @@ class Parts(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def ratings_of(source: RatingsSource) -> data.Ratings:
-    """Return the ratings of a source."""
-    if source.path:
-        return data.load_movielens(source.path)
-    return data.synthetic_ratings(source.raters, source.items, seed=0)
-
-
-@lru_cache(maxsize=1)
-def parts_of(source: RatingsSource, seed: int) -> Parts:
+def three_parts(source: RatingsSetting, seed: int) -> Parts:
     """Return the parts of the ratings, drawn by ``seed``."""
-    train, test = ratings_of(source).split(TRAINING, seed)
+    train, test = parts_of(source, seed)
     history, feedback = train.split(HISTORY, seed)
     return Parts(train, test, history, feedback)
 
@@ -81,3 +50,43 @@ def join(first: data.Ratings, second: data.Ratings) -> data.Ratings:
         for name in ("user", "item", "rating")
     )
     return data.Ratings(user, item, rating, first.user_ids, first.item_ids)
+
+
+@dataclass(frozen=True)
+class RatingStudy(Study):
+    """A study of ratings: of a file, or embedded ones of some size."""
+
+    ratings: str = setting(
+        "", "MovieLens file or folder, or CSV of user, item, rating", metavar="PATH",
+        absent="embedded ratings",
+    )
+    n_users: int = setting(6040, "users of the embedded ratings", flag="users", metavar="N")
+    n_items: int = setting(3706, "items of the embedded ratings", flag="items", metavar="N")
+
+    @classmethod
+    def from_options(cls, preset: str, given: dict[str, Any]) -> tuple[str, Self]:
+        """Return the preset and the study; ratings of a file have their own size."""
+        sizes = {"n_users": "--users", "n_items": "--items"}
+        wrong = [flag for name, flag in sizes.items() if name in given]
+        if given.get("ratings") and wrong:
+            raise ValueError(f"{', '.join(wrong)}: for embedded ratings, not for --ratings")
+        return super().from_options(preset, given)
+
+    def check(self) -> None:
+        """Raise where the study could not run; the ratings are loaded for it."""
+        super().check()
+        ratings_of(self.source())
+
+    def source(self) -> RatingsSetting:
+        """Return which ratings these are; a file is read for it."""
+        if self.ratings:
+            return RatingsSetting.from_path(self.ratings)
+        return RatingsSetting("", self.n_users, self.n_items)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings for people; embedded ratings have a size, files have a name."""
+        texts = super().describe()
+        if not self.ratings:
+            return texts | {"ratings": "embedded"}
+        texts = {name: text for name, text in texts.items() if name not in ("users", "items")}
+        return texts | {"ratings": Path(self.ratings).name}

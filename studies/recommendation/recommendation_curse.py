@@ -17,15 +17,16 @@ from ..engine.grid import Result
 from ..engine.rows import Row
 from ..engine.shapes import Unbounded
 from ..registry import register
-from ..study import Report, Results, Stage, Study, setting
+from ..study import Report, Results, Stage, setting
 from ..worlds import SPLIT, longest_first, require_generative
-from .rating_parts import RatingsSource, parts_of
+from .rating_parts import RatingStudy
 from .recommendation_curse_pictures import (
     asked_picture,
     asked_tables,
     deployed_picture,
     deployed_table,
 )
+from .system_lists import RatingsSetting, parts_of
 
 VERSION = "1"
 FACTORS = 8  # of users and items, in the features that agents see
@@ -36,7 +37,7 @@ _SAMPLES = 5_000  # lists of the logging policy; the other policies are exact
 class RatedWorld:
     """Which users and candidates a cell has: those of a part of the ratings, drawn by ``seed``."""
 
-    source: RatingsSource
+    source: RatingsSetting
     seed: int
     asked: int = 500
     docs: int = 300
@@ -122,17 +123,17 @@ def _train_agent(
 @lru_cache(maxsize=2)
 def rated_world(world: RatedWorld) -> data.World:
     """Return the world of the test part, with features for agents."""
-    parts = parts_of(world.source, world.seed)
-    most = min(FACTORS, min(parts.train.n_users, parts.train.n_items) - 1)
-    return parts.test.world(
-        parts.train, factors=most, n_users=world.asked, n_docs=world.docs, seed=world.seed
+    train, test = parts_of(world.source, world.seed)
+    most = min(FACTORS, min(train.n_users, train.n_items) - 1)
+    return test.world(
+        train, factors=most, n_users=world.asked, n_docs=world.docs, seed=world.seed
     )
 
 
 @lru_cache(maxsize=8)
 def _lists(world: RatedWorld, system: str, slots: int) -> policies.Ranker:
     """Return what a recommender shows, filled up at random, so that all show as much."""
-    train = parts_of(world.source, world.seed).train
+    train, _ = parts_of(world.source, world.seed)
     return policies.recommender(
         system, train, rated_world(world), slots, seed=world.seed, fill=True
     )
@@ -149,7 +150,7 @@ def user_of(name: str, world: RatedWorld, slots: int) -> clickmodels.ClickModel:
 
 
 def _logging(cell: RecommendationCell) -> policies.Policy:
-    train = parts_of(cell.world.source, cell.world.seed).train
+    train, _ = parts_of(cell.world.source, cell.world.seed)
     return policies.stochastic_recommender(
         cell.logging, train, rated_world(cell.world), cell.slots, seed=cell.world.seed
     )
@@ -157,7 +158,7 @@ def _logging(cell: RecommendationCell) -> policies.Policy:
 
 @register("recommendation-curse")
 @dataclass(frozen=True)
-class RecommendationCurse(Study):
+class RecommendationCurse(RatingStudy):
     """Fit click models to one recommender's log; ask them about others, and deploy their lists.
 
     A row per user, model, parameters and seed has ``perplexity``, what the model promises and the
@@ -189,24 +190,20 @@ class RecommendationCurse(Study):
         choices=("table", "embedding"),
     )
     seeds: int = setting(3, "number of splits of the ratings, each with a log of its own")
-    path: str = setting(
-        "", "ratings that data.load_movielens reads; without it, embedded ones", flag="ratings",
-        metavar="PATH",
-    )
-    raters: int = setting(6040, "users of the embedded ratings", metavar="N")
-    items: int = setting(3706, "items of the embedded ratings", metavar="N")
     asked: int = setting(500, "users in the world", metavar="N")
     docs: int = setting(300, "candidates of each user: the most popular", metavar="N")
     impressions: int = setting(200_000, "logged pages", least=10)
     slots: int = setting(10)
     agent: str = setting("PolicyGradient", "trained inside each model")
-    agent_pages: int = setting(50_000, "pages that the agent sees; 0: no agent", least=0)
+    agent_pages: int = setting(
+        50_000, "pages that the agent sees, 0 for no agent", least=0, metavar="N"
+    )
 
     @classmethod
     def presets(cls) -> dict[str, Self]:
         """Return "quick" and "full"."""
         quick = cls(
-            ("cascade-high",), seeds=1, raters=600, items=300, asked=100, docs=60,
+            users=("cascade-high",), seeds=1, n_users=600, n_items=300, asked=100, docs=60,
             impressions=20_000, agent_pages=10_000,
         )  # fmt: skip
         return {"quick": quick, "full": cls()}
@@ -215,9 +212,9 @@ class RecommendationCurse(Study):
     def small(cls) -> Self:
         """Return a run that takes a moment."""
         return cls(
-            ("cascade-high",), "popularity", ("random", "popularity"), ("PBM", "UBM"), ("table",),
-            seeds=1, raters=30, items=20, asked=6, docs=6, impressions=200, slots=3,
-            agent_pages=200,
+            users=("cascade-high",), systems=("random", "popularity"), models=("PBM", "UBM"),
+            parameters=("table",), seeds=1, n_users=30, n_items=20, asked=6, docs=6,
+            impressions=200, slots=3, agent_pages=200,
         )  # fmt: skip
 
     def check(self) -> None:
@@ -227,7 +224,7 @@ class RecommendationCurse(Study):
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every seed, user, model and way to fit it."""
-        source = RatingsSource.of(self.path, self.raters, self.items)
+        source = self.source()
         cells = [
             RecommendationCell(
                 user, self.logging, model, parameters,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import clickgym
-from clickgym.scripts import command_names, main, ope
+from clickgym.scripts import command_names, main, ope, recommend
 from clickgym.scripts._shared.command_inputs import saved_settings
 from clickgym.scripts._shared.command_options import (
     SHARED,
@@ -35,9 +35,10 @@ def ran(*command, cwd=None):
 
 
 def commands():
-    """Return every command, those of ``clickgym ope`` by both words."""
+    """Return every command, those below another one by both words."""
     names = [(name,) for name in command_names() if name != "ope"]
-    return [*names, *(("ope", study) for study in ope.find_studies())]
+    below = [("recommend", word) for word in recommend.BELOW]
+    return [*names, *below, *(("ope", study) for study in ope.find_studies())]
 
 
 def help_of(words, capsys):

@@ -12,9 +12,10 @@ from clickgym.studies.recommendation.click_labels import (
     slot_propensities,
 )
 from clickgym.studies.recommendation.click_training import worlds_of
-from clickgym.studies.recommendation.rating_parts import RatingsSource, join, parts_of
+from clickgym.studies.recommendation.rating_parts import join, three_parts
+from clickgym.studies.recommendation.system_lists import RatingsSetting
 
-SOURCE = RatingsSource(raters=40, items=30)
+SOURCE = RatingsSetting("", 40, 30)
 
 
 def small_pairs():
@@ -52,7 +53,7 @@ def test_weighted_rates_of_many_impressions_are_the_attractiveness():
     _, world = worlds_of(SOURCE, 0, 6)
     user = clickmodels.true_user("examination-log", world, slots=3)
     log = envs.collect(world, user, policies.Uniform(world, 3), 100_000, seed=0)
-    pairs = ShownPairs.of(log, world, parts_of(SOURCE, 0).train)
+    pairs = ShownPairs.of(log, world, three_parts(SOURCE, 0).train)
     truth = pairs.of_model(user)
     clicked = truth > 0
     weighted = pairs.rates(1.0 / np.log2(np.arange(2, 5)))
@@ -84,7 +85,7 @@ def test_propensities_need_somebody_who_clicks():
 
 
 def test_parts_are_apart_and_whole():
-    parts = parts_of(SOURCE, 0)
+    parts = three_parts(SOURCE, 0)
     every = [part.pair_keys() for part in (parts.history, parts.feedback, parts.test)]
     assert len(np.unique(np.concatenate(every))) == sum(map(len, every))
     whole = data.synthetic_ratings(40, 30, seed=0)

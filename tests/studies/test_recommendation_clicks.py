@@ -6,10 +6,9 @@ import dataclasses
 
 import pytest
 
-from clickgym import data, studies
+from clickgym import studies
 from clickgym.studies.engine.rows import where
 from clickgym.studies.recommendation.click_training_pictures import cost_table
-from clickgym.studies.recommendation.rating_parts import RatingsSource
 
 
 @pytest.fixture(scope="module")
@@ -97,15 +96,15 @@ def test_models_with_a_choice_are_fitted_both_ways():
     }  # fmt: skip
 
 
-def test_ratings_of_a_file_are_known_by_what_it_holds(tmp_path):
-    ratings = data.synthetic_ratings(20, 15, seed=0)
-    rows = [f"{u},{i},{r}" for u, i, r in
-            zip(ratings.user, ratings.item, ratings.rating, strict=True)]  # fmt: skip
-    for name in ("one.csv", "two.csv"):
-        (tmp_path / name).write_text("\n".join(rows) + "\n")
-    (tmp_path / "other.csv").write_text("\n".join(rows[1:]) + "\n")
-    one, two, other = (
-        RatingsSource.of(str(tmp_path / name), 5, 5).contents
-        for name in ("one.csv", "two.csv", "other.csv")
-    )
-    assert one == two != other
+def test_ratings_of_a_file_have_their_own_size():
+    made = studies.ClickTraining.from_options("quick", {"ratings": "ml-100k"})[1]
+    assert made.describe()["ratings"] == "ml-100k"
+    assert not {"users", "items"} & made.describe().keys()
+    with pytest.raises(ValueError, match="--items: for embedded ratings, not for --ratings"):
+        studies.ClickTraining.from_options("quick", {"ratings": "ml-100k", "n_items": 5})
+
+
+def test_a_file_of_ratings_that_is_not_there_is_told_before_anything_is_written(tmp_path):
+    for study in (studies.ClickTraining, studies.RecommendationCurse):
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            dataclasses.replace(study.small(), ratings=str(tmp_path / "nowhere")).check()
