@@ -17,7 +17,7 @@ from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .logs.description import LogDescription, describe_log
 from .logs.ties import RankTies, tied_ranks
 from .metrics.auroc import Auroc, auroc
-from .metrics.bootstrap import bootstrap, perplexity_interval
+from .metrics.bootstrap import bootstrap, perplexity_difference, perplexity_interval
 from .metrics.graded import ndcg, recall
 from .metrics.perplexity import (
     ImpossibleOutcome,
@@ -51,7 +51,8 @@ __all__ = [
     "fit_click_metric", "importance_weights", "interval", "judge_policy", "list_ndcg",
     "list_precision", "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg",
     "normalised_perplexity", "page_disagreement", "pairwise_disagreement", "perplexity",
-    "perplexity_interval", "predict_rates", "rank_agreement", "rank_marginals", "recall",
+    "perplexity_difference", "perplexity_interval", "predict_rates", "rank_agreement",
+    "rank_marginals", "recall",
     "score_systems", "share_hardly_shown", "share_unrated", "simulate_click_rates",
     "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip

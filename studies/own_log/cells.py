@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -18,7 +19,7 @@ from .kept_logs import KeptLogs, kept_logs
 from .log_fits import LogFitCell, fitted_to_log, publish_file, publish_model
 from .source import TRAIN, WHOLE, shown_twice, shown_world
 
-VERSION = "2"
+VERSION = "3"
 TOP_DOWN, MAX_REWARD = OPTIMISERS = ("Top-Down", "Max-Reward")
 _TAIL = 200  # points of the curve that shows the long tail
 _EXAMPLES, _FIRST = 10, 5  # queries and documents that the page shows
@@ -122,6 +123,32 @@ def _expect_logged(model: clickmodels.ClickModel, test: ClickLog, seed: int) -> 
 
 
 @dataclass(frozen=True)
+class ComparisonCell:
+    """Models that are compared with the one of the lowest perplexity, on held-out pages."""
+
+    best: LogFitCell
+    others: tuple[LogFitCell, ...]
+
+
+class Compared(TypedDict):
+    """How far each model's perplexity is above the best one's, with the bounds of its interval."""
+
+    above: dict[str, list[Unbounded]]
+
+
+def comparison_cell(cell: ComparisonCell) -> Compared:
+    """Compare models with the best one, page by page."""
+    best, test = fitted_to_log(cell.best), kept_logs(cell.best.logs)[1][cell.best.test]
+    above = {}
+    for fit in cell.others:
+        found = evaluation.perplexity_difference(
+            fitted_to_log(fit), best, test, seed=cell.best.seed
+        )
+        above[fit.model] = [found.mean, found.low, found.high]
+    return {"above": above}
+
+
+@dataclass(frozen=True)
 class StabilityCell:
     """A model that was fitted to both halves of the training part."""
 
@@ -189,11 +216,14 @@ class OwnPolicyCell:
 class OwnPolicy(TypedDict):
     """The share of shown documents that the training part hardly ever showed, and examples.
 
+    ``pages`` is a hash of what is shown: rankings with the same one are the same.
+
     The examples are the most frequent queries' ids, their shares of the pages, and the ids of the
     first documents that they get.
     """
 
     hardly_shown: float
+    pages: str
     examples: list[tuple[str, float, list[str]]]
 
 
@@ -202,7 +232,11 @@ def policy_cell(cell: OwnPolicyCell) -> OwnPolicy:
     policy, world = found_policy(cell), shown_world(cell.fit.logs)
     train = kept_logs(cell.fit.logs)[1][cell.fit.train]
     share = evaluation.share_hardly_shown(policy, train, world)
-    return {"hardly_shown": share, "examples": _find_examples(policy, world)}
+    shown = np.ascontiguousarray(policy.greedy(np.arange(world.n_queries)), dtype=np.int64)
+    return {
+        "hardly_shown": share, "pages": hashlib.sha256(shown.tobytes()).hexdigest(),
+        "examples": _find_examples(policy, world),
+    }  # fmt: skip
 
 
 def publish_rankings(cell: OwnPolicyCell) -> None:

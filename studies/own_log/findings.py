@@ -46,14 +46,22 @@ class Findings:
         return min(self.models, key=lambda name: self.perplexities[name]["value"] or np.inf)
 
     @cached_property
+    def above_best(self) -> dict[str, Row]:
+        """How far each other model is above the best one, both on the same pages."""
+        return {row["model"]: row for row in where(self.rows, part="comparison")}
+
+    @cached_property
     def as_good(self) -> list[str]:
-        """Other models whose interval reaches the best one's."""
-        best = self.perplexities[self.best_model]
-        return [
-            name
-            for name, row in self.perplexities.items()
-            if name != self.best_model and row["low"] <= best["high"]
-        ]
+        """Other models that the held-out pages do not show to be worse than the best one."""
+        return [name for name, row in self.above_best.items() if row["low"] <= 0]
+
+    def same_as(self, policy: str) -> list[str]:
+        """Return the other rankings that show the same pages as this one."""
+        rows = where(self.rows, part="same pages")
+        first = {row["quantity"]: row["policy"] for row in rows}
+        alike = [*dict.fromkeys(first.values()), *first]
+        shown = first.get(policy, policy)
+        return [name for name in alike if first.get(name, name) == shown and name != policy]
 
     @cached_property
     def logged(self) -> dict[str, float | None]:
@@ -159,9 +167,11 @@ def _say_models(found: Findings) -> str:
         if len(found.models) > 1
         else f"{found.best_model} has perplexity {best['value']:.4f} on held-out pages"
     )
-    if found.as_good:
-        verb = "is" if len(found.as_good) == 1 else "are"
-        text += f"; {_join(found.as_good)} {verb} not clearly worse"
+    worse = [name for name in found.above_best if name not in found.as_good]
+    verdicts = ((found.as_good, "not clearly worse"), (worse, "clearly worse"))
+    said = [f"{_join(names)} {_is(names)} {verdict}" for names, verdict in verdicts if names]
+    if said:
+        text += f"; compared on the same pages, {' and '.join(said)}"
     unstable = [
         row["model"]
         for row in where(found.rows, part="stability", quantity="correlation")
@@ -195,9 +205,14 @@ def _say_policy(found: Findings) -> str:
     cross, place = found.cross, found.recommended
     if cross is None or place is None:
         return ""
+    name = cross.policies[place]
+    same = _say_same(found.same_as(name))
     if found.suspect is None:
-        return "With a single model there is no second opinion on its rankings."
-    ahead, rest = found.leading[place], len(cross.policies) - 1
+        return (
+            "With a single model there is no second opinion on its rankings; it promises most, "
+            f"{cross.promised[place]:.3f} clicks per page, for {name}{same}."
+        )
+    ahead, rest = found.leading[place], len(cross.policies) - 1 - len(found.same_as(name))
     compared = (
         f"compared in pairs, each by the models that suggested neither of the two, it is ahead of "
         f"{'all' if ahead == rest else f'{ahead} of the'} {rest} others"
@@ -206,7 +221,7 @@ def _say_policy(found: Findings) -> str:
         "whose gain over the pages as logged the other model finds largest"
     )
     text = (
-        f"The ranking to try is {cross.policies[place]}: {compared}. Models other than its own say "
+        f"The ranking to try is {name}{same}: {compared}. Models other than its own say "
         f"that it earns {cross.others[place]:.3f} clicks per page (their median)"
     )
     gain = found.lift(place)
@@ -219,6 +234,10 @@ def _say_policy(found: Findings) -> str:
     return text + "."
 
 
+def _say_same(others: Sequence[str]) -> str:
+    return f" ({_join(others)} {_is(others)} the same ranking)" if others else ""
+
+
 def _say_estimates(found: Findings) -> str:
     cross, place = found.cross, found.recommended
     if cross is None or place is None:
@@ -229,11 +248,14 @@ def _say_estimates(found: Findings) -> str:
         return ""
     pages = found.of_log("held_out") or 0.0
     size = f"{max(sizes):,.0f}" if max(sizes) >= 1 else "less than one"
+    gain = found.lift(place)
+    try_first = ", so try it on a small share of traffic first"
+    advice = try_first if gain is None or gain > 0 else ""
     if max(sizes) >= ENOUGH:
         return f"Estimates without any model rest on effectively {size} of {pages:,.0f} pages."
     return (
-        f"The log cannot confirm it: estimates without any model rest on effectively {size} of "
-        f"{pages:,.0f} held-out pages, so try it on a small share of traffic first."
+        f"The log cannot confirm {cross.policies[place]}: estimates without any model rest on "
+        f"effectively {size} of {pages:,.0f} held-out pages{advice}."
     )
 
 
@@ -258,6 +280,10 @@ def _say_log_limits(found: Findings) -> str:
 def _say_failures(found: Findings) -> str:
     failed = [row["model"] or row["quantity"] for row in where(found.rows, part="failure")]
     return f"What failed, and is missing below: {_join(failed)}." if failed else ""
+
+
+def _is(names: Sequence[Any]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _ranks(group: Sequence[int]) -> str:

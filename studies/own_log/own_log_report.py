@@ -88,7 +88,7 @@ def _cross_tables(found: Findings) -> list[PlainTable]:
         "What every model says that the rankings earn, clicks per page", "ranking",
         [*(f"by {judge}" for judge in cross.judges), "others' median", "own - others",
          "ahead of", "hardly ever shown"],
-        _explain_rankings() + _explain_baselines(found),
+        _explain_rankings() + _explain_baselines(found) + _explain_same(found),
     )  # fmt: skip
     for place, name in enumerate(cross.policies):
         values = [
@@ -130,6 +130,12 @@ def _explain_baselines(found: Findings) -> str:
         "row of pages as logged. A model's gain is its value of a ranking less its own value of "
         "the pages as logged, for a model that is too generous is so to both."
     )
+
+
+def _explain_same(found: Findings) -> str:
+    rows = where(found.rows, part="same pages")
+    pairs = [f"{row['quantity']} and {row['policy']}" for row in rows]
+    return "".join(f" {pair} are the same ranking." for pair in pairs)
 
 
 def _estimate_tables(found: Findings) -> list[PlainTable]:
@@ -193,9 +199,12 @@ def _example_tables(found: Findings) -> list[PlainTable]:
 def _model_table(found: Findings) -> PlainTable:
     table = PlainTable(
         "Click models", "model",
-        ["perplexity ↓", "expected clicks of held-out pages", "same order in both halves",
-         "same first document"],
+        ["perplexity ↓", "above the best", "expected clicks of held-out pages",
+         "same order in both halves", "same first document"],
         "Perplexity on held-out pages with a 95% bootstrap interval over pages; bold: lowest. "
+        "Above the best: the difference from the lowest, of both models on the same resampled "
+        "pages, with its own interval; a model whose interval is all above 0 is clearly worse, "
+        "even where the two perplexities have intervals that overlap. "
         f"Held-out pages had {found.of_log('held_out_clicks') or 0:.3f} clicks. Same order: "
         "Spearman's rank correlation of the relevance that two models give, one fitted to each "
         "half of the training part; same first: the share of traffic whose first document is the "
@@ -209,11 +218,20 @@ def _model_table(found: Findings) -> PlainTable:
         }
         table.rows[name] = [
             Shown(text, BOLD if name == found.best_model else "", row["value"]),
+            _above(found.above_best.get(name)),
             _number(found.logged.get(name)),
             _number(halves.get("correlation"), "{:.2f}"),
             _number(halves.get("same_first"), "{:.0%}"),
         ]
     return table
+
+
+def _above(row: Row | None) -> Shown:
+    """Return how far a model is above the best one, with the interval of the difference."""
+    if row is None:
+        return Shown("-")
+    text = f"{row['value']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}]"
+    return Shown(text.replace("inf", "∞"), value=row["value"])
 
 
 def _log_table(found: Findings) -> PlainTable:

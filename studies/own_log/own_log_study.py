@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -21,6 +21,8 @@ from .cells import (
     MAX_REWARD,
     OPTIMISERS,
     VERSION,
+    Compared,
+    ComparisonCell,
     DescribeCell,
     JudgeCell,
     Judged,
@@ -30,6 +32,7 @@ from .cells import (
     OwnPolicyCell,
     Stability,
     StabilityCell,
+    comparison_cell,
     describe_cell,
     fit_cell,
     judge_cell,
@@ -46,11 +49,14 @@ from .source import HALVES, TRAIN, VALIDATION, WHOLE, LogSource, OwnLog, read_so
 from .tables import explain_columns
 
 DESCRIBING, FITTING, COMPARING = "describing the log", "fitting models", "comparing halves"
+PAIRING = "comparing models"
 OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
 _PARTS = {
     "about-log.parquet": ("log", "oddity", "rank", "tie", "tail", "file"),
-    "about-models.parquet": ("model", "model by rank", "stability", "failure"),
-    "about-policies.parquet": ("policy", "judgement", "estimate", "logging", "example"),
+    "about-models.parquet": ("model", "model by rank", "comparison", "stability", "failure"),
+    "about-policies.parquet": (
+        "policy", "same pages", "judgement", "estimate", "logging", "example",
+    ),
 }
 
 
@@ -145,6 +151,10 @@ class OwnLogReport(Study):
         fitted = {name: fits[name, TRAIN] for name in names if (name, TRAIN) in done}
         for fit in fitted.values():
             publish_model(fit)
+        if len(fitted) > 1:
+            in_order = {name: fitted[name] for name in self.models if name in fitted}
+            pages = _pair_with_best(in_order, results[FITTING])
+            yield Stage(PAIRING, comparison_cell, [pages], VERSION, Compared, may_fail=True)
         halved = [n for n in self.models if all((n, half) in done for half in HALVES)]
         if halved:
             cells = [StabilityCell(*(fits[name, half] for half in HALVES)) for name in halved]
@@ -182,6 +192,11 @@ class OwnLogReport(Study):
         for fit, result in in_order(FITTING, lambda cell: cell.model):
             if fit.train == TRAIN:
                 rows += _model_rows(fit, result)
+        for _, result in results.get(PAIRING, []):
+            rows += [
+                _row("comparison", "above the best", *result["above"][name], model=name)
+                for name in sorted(result["above"], key=lambda name: order[name])
+            ]
         for cell, result in in_order(COMPARING, lambda cell: cell.model):
             rows += [
                 _row("stability", name, result[name], model=cell.model)
@@ -197,6 +212,7 @@ class OwnLogReport(Study):
                 for query, share, documents in result["examples"]
                 for rank, document in enumerate(documents, start=1)
             ]
+        rows += _same_rows(in_order(OPTIMISING, lambda cell: cell.model))
         for cell, result in in_order(JUDGING, lambda cell: cell.policy.model):
             named = {"model": cell.policy.model, "policy": cell.policy.name}
             rows += [
@@ -293,6 +309,22 @@ def _model_rows(fit: LogFitCell, result: Result) -> list[Row]:
         ),
         _row("file", model, text=f"{model}.safetensors"),
     ]
+
+
+def _pair_with_best(
+    fitted: dict[str, LogFitCell], results: Sequence[tuple[Any, Result]]
+) -> ComparisonCell:
+    """Return the cell that compares every model with the one of the lowest perplexity."""
+    found = {cell.model: result["perplexity"] for cell, result in results if cell.train == TRAIN}
+    best = min(fitted, key=lambda name: float(found[name]))
+    return ComparisonCell(fitted[best], tuple(fitted[n] for n in fitted if n != best))
+
+
+def _same_rows(results: Sequence[tuple[OwnPolicyCell, Result]]) -> list[Row]:
+    """Return a row for each ranking that shows the same pages as an earlier one."""
+    first: dict[str, str] = {}
+    names = [(cell.name, first.setdefault(result["pages"], cell.name)) for cell, result in results]
+    return [_row("same pages", name, policy=other) for name, other in names if name != other]
 
 
 def _estimate_rows(result: Result) -> list[Row]:

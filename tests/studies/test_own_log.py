@@ -139,6 +139,62 @@ def test_models_are_judged_on_pages_that_they_were_not_fitted_to(run):
     assert held_out["value"] == len(test)
 
 
+def test_models_are_compared_on_the_same_held_out_pages(run):
+    files, found = files_of(run), Findings(rows_of(run))
+    test = data.ClickLog.load(files["the log"]).split((0.8, 0.1, 0.1), 0)[2]
+    models = {name: clickmodels.ClickModel.load(files[name]) for name in found.models}
+    best = models[found.best_model]
+    assert set(found.above_best) == set(models) - {found.best_model}
+    for name, row in found.above_best.items():
+        known = evaluation.perplexity_difference(models[name], best, test)
+        assert (row["value"], row["low"], row["high"]) == pytest.approx(known[:3])
+        assert (name in found.as_good) == (known.low <= 0)
+
+
+def with_comparison(rows, bounds):
+    """Return the rows of a report where other models have these bounds above PBM."""
+    kept = [row for row in rows if row["part"] not in ("comparison", "model", "stability")]
+    values = {"PBM": 1.2} | dict.fromkeys(bounds, 1.21)
+    for name, value in values.items():
+        row = dict.fromkeys(rows[0]) | {"model": name}
+        kept.append(
+            row
+            | {"part": "model", "quantity": "perplexity"}
+            | {"value": value, "low": 1.1, "high": 1.3}
+        )
+        if name in bounds:
+            kept.append(row | {"part": "comparison", "value": 0.01, "low": bounds[name]})
+    return kept
+
+
+def test_the_paragraph_says_which_models_are_clearly_worse(run):
+    rows = rows_of(run)
+    found = Findings(with_comparison(rows, {"UBM": -0.001, "DBN": 0.001, "NCM": 0.002}))
+    said = "compared on the same pages, UBM is not clearly worse and DBN and NCM are clearly worse."
+    assert said in summarise(found, "x")
+    found = Findings(with_comparison(rows, {"UBM": 0.001}))
+    assert "compared on the same pages, UBM is clearly worse." in summarise(found, "x")
+
+
+def test_rankings_that_are_the_same_are_told(run):
+    files, found = files_of(run), Findings(rows_of(run))
+    texts = {name: files[name].read_bytes() for name in found.cross.policies}
+    alike = {
+        name: {other for other in texts if other != name and texts[other] == texts[name]}
+        for name in texts
+    }
+    assert any(alike.values())  # PBM's best page is by relevance
+    assert {name: set(found.same_as(name)) for name in texts} == alike
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "PBM Top-Down and PBM Max-Reward are the same ranking" in page.replace("\n", " ")
+
+
+def test_a_single_models_ranking_is_named(small):
+    said = summarise(Findings(rows_of(small[1])), "x")
+    assert "for PBM Max-Reward (PBM Top-Down is the same ranking)." in said
+    assert "The log cannot confirm PBM Max-Reward: estimates" in said
+
+
 def test_the_promise_that_others_doubt_most_is_pointed_out(run):
     found = Findings(rows_of(run))
     name = found.cross.policies[int(np.argmax(found.cross.excess))]
@@ -303,7 +359,7 @@ def test_a_model_that_fails_is_named_and_loses_no_other(tmp_path, monkeypatch, c
     monkeypatch.setattr(clickmodels, "fit", fail)
     options = ["--model", "PBM", "UBM", "DBN", "--jobs", "1", "--out", str(tmp_path / "out")]
     assert main(["report", str(path), *options]) == 1
-    assert "3 of 9 settings failed" in capsys.readouterr().err
+    assert "3 of 10 settings failed" in capsys.readouterr().err
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "<h2>What failed</h2>" in page
     assert "had enough of &lt;pages&gt;" in page

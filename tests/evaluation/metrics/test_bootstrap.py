@@ -11,7 +11,7 @@ from scipy import stats
 
 from clickgym import clickmodels, evaluation
 from clickgym.data import ClickLog
-from clickgym.evaluation import bootstrap, perplexity_interval
+from clickgym.evaluation import bootstrap, perplexity_difference, perplexity_interval
 from clickgym.evaluation.metrics.bootstrap import resample_counts
 
 MODELS = random_models()
@@ -179,3 +179,43 @@ def test_the_model_is_asked_once(log):
 
     perplexity_interval(Watched(0.3), log)
     assert asked == [len(log)]
+
+
+@loop_over("log", LOGS)
+def test_a_difference_resamples_the_same_pages_for_both_models(log):
+    model, other = MODELS["UBM"], MODELS["PBM"]
+    fast = perplexity_difference(model, other, log, resamples=30, seed=4)
+    slow = bootstrap(
+        lambda part: mean_perplexity(model)(part) - mean_perplexity(other)(part),
+        log, resamples=30, seed=4,
+    )  # fmt: skip
+    np.testing.assert_allclose(fast, slow, rtol=1e-9)
+
+
+def test_a_difference_is_clear_where_intervals_overlap():
+    log = random_log(FULL, MODELS["UBM"], n=400)
+    probs = evaluation.metrics.perplexity.predictions(MODELS["UBM"], log)
+    right = np.concatenate([part for _, part in probs])
+    shifted = Fixed(np.clip(right + 0.01 * np.where(log.clicks, -1, 1), 0.01, 0.99))
+    best, worse = perplexity_interval(MODELS["UBM"], log), perplexity_interval(shifted, log)
+    assert worse.low < best.high
+    assert perplexity_difference(shifted, MODELS["UBM"], log).low > 0
+
+
+def test_a_model_does_not_differ_from_itself_even_where_it_is_infinite():
+    log = random_log(FULL, MODELS["UBM"], n=50)
+    impossible = Fixed(1.0 - log.clicks)
+    with pytest.warns(evaluation.ImpossibleOutcome):
+        assert perplexity_difference(impossible, impossible, log)[:3] == (0, 0, 0)
+    with pytest.warns(evaluation.ImpossibleOutcome):
+        assert perplexity_difference(impossible, MODELS["UBM"], log).low == np.inf
+
+
+def test_differences_follow_the_seed():
+    log = LOGS[0]
+    first, same, other = (
+        perplexity_difference(MODELS["UBM"], MODELS["PBM"], log, resamples=50, seed=seed)
+        for seed in (0, 0, 1)
+    )
+    assert first == same
+    assert first.low != other.low
