@@ -63,9 +63,10 @@ class Claim:
         verdicts = dict.fromkeys(finding.verdict for finding in self.findings)
         if FAILS in verdicts:
             return FAILS
-        reasons = [one.removeprefix(DEPENDS) for one in verdicts if one.startswith(DEPENDS)]
-        if reasons:
-            return DEPENDS + "; ".join(reasons)
+        depending = [one.removeprefix(DEPENDS) for one in verdicts if one.startswith(DEPENDS)]
+        if depending:
+            reasons = dict.fromkeys(name for one in depending for name in one.split(" and "))
+            return DEPENDS + " and ".join(reasons)
         return HOLDS if set(verdicts) == {HOLDS} else UNDECIDED
 
 

@@ -116,17 +116,27 @@ def _describe(found: Mapping[Condition, Found], test: Check) -> str:
             f"{judge_side(found, inside, test.threshold)}: {_number(one.value)} "
             f"[{_number(one.low)}, {_number(one.high)}], {above} of {len(one.by_split)} splits"
         )
-        others = [found[inside, name] for name in FORMS if name != NDCG and (inside, name) in found]
-        if others:
-            sides = [other.side(test.threshold) for other in others]
-            above, below = sides.count(1), sides.count(-1)
-            values = [other.value for other in others]
-            text += (
-                f", {len(others)} other forms {_number(min(values))} to {_number(max(values))} "
-                f"({above} decided above, {below} below)"
-            )
+        text += _describe_forms(found, inside, test.threshold)
         parts.append(text + label)
     return "; ".join(parts)
+
+
+def _describe_forms(found: Mapping[Condition, Found], inside: bool, threshold: float) -> str:
+    """Return what other forms of nDCG say, "" where a test is not about nDCG."""
+    others = {form: one for (side, form), one in found.items() if side == inside and form != NDCG}
+    if not others:
+        return ""
+    values = [one.value for one in others.values()]
+    text = f", other forms {_number(min(values))} to {_number(max(values))}"
+    for word, side in (("above", 1), ("below", -1)):
+        names = [
+            form.removeprefix(f"{NDCG}, ") for form, one in others.items()
+            if one.side(threshold) == side
+        ]  # fmt: skip
+        if names:
+            every = len(names) == len(others)
+            text += f", {'all' if every else ' and '.join(names)} {word}"
+    return text
 
 
 def _number(value: float) -> str:

@@ -106,6 +106,9 @@ def error_picture(rows: Sequence[Row]) -> Figure:
             axis.set_yticks(range(len(users)), users, fontsize=9)
             axis.set_title(f"{label}\n{items_text(inside)}", fontsize=10)
             axis.grid(axis="x", alpha=0.25, linewidth=0.5)
+            axis.locator_params(axis="x", nbins=5)
+            if kind == "tau":
+                axis.set_xlim(min(0.45, axis.get_xlim()[0]), 1.03)
     axes[0, 0].invert_yaxis()
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9, frameon=False)

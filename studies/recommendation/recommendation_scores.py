@@ -9,7 +9,6 @@ import numpy as np
 
 from ... import clickmodels, evaluation, policies
 from ...clickmodels import ClickModel
-from ...common.typing import Floats
 from ...data import World
 from ...evaluation import Interval, Prediction, SystemScores
 from ...evaluation.recommendation.click_metric import fit_click_metric
@@ -29,7 +28,7 @@ from .recommendation_claims import (
 )
 from .system_lists import ListsCell, lists_of, rated_world
 
-SCORES_VERSION = "1"
+SCORES_VERSION = "2"
 LEVEL = 0.05
 FITTED, FITTED_DISCOUNT = "fitted discount and gain", "fitted discount"
 RELEVANT = 4  # the lowest rating that is relevant
@@ -100,7 +99,8 @@ def _add_measures(
             scores = scores.with_measure(name, np.stack(rows))
     for user_name, user in users.items():
         for kind, relevant in ((FITTED_DISCOUNT, RELEVANT), (FITTED, None)):
-            rows = [_fitted(name, systems, user, world, relevant) for name in systems]
+            metric = fit_click_metric(user, world, list(systems.values()), relevant)
+            rows = [metric.score(policy, world) for policy in systems.values()]
             scores = scores.with_measure(fitted_name(kind, user_name), np.stack(rows))
     lists = [RatedLists.of(policy, world) for policy in systems.values()]
     shown = np.stack([one.shown.sum(axis=1) for one in lists]).astype(np.float64)
@@ -111,15 +111,6 @@ def _add_measures(
 def fitted_name(kind: str, user: str) -> str:
     """Return the name of a metric that is fitted to a user."""
     return f"{kind}, {user}"
-
-
-def _fitted(
-    system: str, systems: dict[str, policies.Ranker], user: ClickModel, world: World,
-    relevant: int | None,
-) -> Floats:  # fmt: skip
-    """Return a system's score by the metric that is fitted to the other systems' lists."""
-    others = [policy for name, policy in systems.items() if name != system]
-    return fit_click_metric(user, world, others, relevant).score(systems[system], world)
 
 
 def _score_lines(scores: SystemScores, cell: ScoresCell) -> Iterator[Line]:

@@ -214,7 +214,7 @@ class Recommend(Study):
             *(odds_table(rows, inside) for inside in sides),
         ]  # fmt: skip
         report.lines = [
-            f"{verdict:>30}  {statement}" for statement, verdict, *_ in lines if statement
+            f"{verdict:>40}  {statement}" for statement, verdict, *_ in lines if statement
         ]
         return report
 

@@ -84,8 +84,8 @@ _PREDICTION = {
     "error": ("Residual standard errors", 5, "Of the line from a metric (rows) to a CTR."),
     "relative": (
         "Relative errors", 3,
-        "Residual standard error over the standard deviation of the systems' CTRs: 1 is a metric "
-        "that predicts nothing, and users who click little compare with users who click much.",
+        "Residual standard error over the standard deviation of the systems' CTRs: about 1 where "
+        "a metric predicts nothing, and users who click little compare with users who click much.",
     ),
     "tau": ("Kendall's tau", 2, "Between the systems' ranking by a metric and by a CTR."),
 }  # fmt: skip
@@ -99,8 +99,8 @@ def prediction_table(rows: Sequence[Row], kind: str, inside: bool) -> PlainTable
     table = PlainTable(
         f"{title}, {items_text(inside)}", "metric", users,
         f"{legend} Mean over splits [95% bootstrap interval over users]. A fitted metric has the "
-        "discount by place, or this and the gain by rating, that fit the user's clicks on the "
-        "lists of the other systems.",
+        "discount by place, or this and the gain by rating, that fit the user's click "
+        "probabilities on the lists of all systems.",
     )
     for metric in distinct(chosen, "metric", EVERY_METRIC):
         part = where(chosen, metric=metric)

@@ -122,6 +122,9 @@ def test_verdicts_name_what_turns_them():
 def test_a_claim_that_depends_says_on_what():
     findings = [studies.Finding("", verdict, "") for verdict in (HOLDS, "depends on the split")]
     assert studies.Claim("", "", tuple(findings)).verdict == "depends on the split"
+    both = studies.Finding("", "depends on training items and the split", "")
+    reasons = studies.Claim("", "", (*findings, both)).verdict
+    assert reasons == "depends on the split and training items"
     assert studies.Claim("", "", (*findings, studies.Finding("", FAILS, ""))).verdict == FAILS
 
 
