@@ -12,7 +12,8 @@ from ...common.progress import progress
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog
 from ...policies import Policy, Preferences
-from .disagreement import Disagreement, estimate_disagreement
+from ..statistics import Estimate
+from .disagreement import Disagreement, estimate_difference, estimate_disagreement
 from .scoring import Scores, find_scores
 
 _CHUNK = 1 << 14  # clicks that are compared at once, so that they stay in cache
@@ -115,22 +116,45 @@ class ClickedPairs:
         function; what the pairs are is worked out once, when this object is made.
         """
         tables = [find_scores(one, self.log, self.policy) for one in scores]
-        wrong = np.zeros((len(tables), len(self.page)))
-        with progress(len(self.page), "pairs") as advance:
-            for part, weights in self._chunks():
-                for number, table in enumerate(tables):
-                    wrong[number, part] = (weights * self._compare(table, part)).sum(axis=1)
-                advance(len(weights))
+        wrong = self._count_wrong(tables)
         accepted = self._by_page(self.mass)
         return [
             estimate_disagreement(
                 self._by_page(row), accepted, self.counts,
                 samples=self.samples, impressions=self.log.impressions, method=self.method,
                 estimated="" if self.policy is None else self.policy.estimated,
-                extra=self._sampling_variance(table, row),
+                extra=self._sampling_variance([table], row),
             )
             for table, row in zip(tables, wrong, strict=True)
         ]  # fmt: skip
+
+    def difference(self, one: Scores, other: Scores) -> Estimate:
+        """Return the disagreement of ``one`` minus that of ``other``, with its standard error.
+
+        Below zero ``one`` is better. Both are compared on the same pairs, so what both get wrong
+        cancels, and the difference is known better than either disagreement. Pages are the units,
+        as for each of them; where no page tells the two apart although their scores differ, the
+        interval is that of "no other page seen".
+        """
+        tables = [find_scores(scores, self.log, self.policy) for scores in (one, other)]
+        first, second = self._count_wrong(tables)
+        return estimate_difference(
+            self._by_page(first - second), self._by_page(self.mass), self.counts,
+            impressions=self.log.impressions, method=f"{self.method}, difference",
+            estimated="" if self.policy is None else self.policy.estimated,
+            extra=self._sampling_variance(tables, first - second),
+            same=bool(np.array_equal(*tables)),
+        )  # fmt: skip
+
+    def _count_wrong(self, tables: Sequence[Floats]) -> Floats:
+        """Return the mass of each click's samples that disagree with each table, (T, C)."""
+        wrong = np.zeros((len(tables), len(self.page)))
+        with progress(len(self.page), "pairs") as advance:
+            for part, weights in self._chunks():
+                for number, table in enumerate(tables):
+                    wrong[number, part] = (weights * self._compare(table, part)).sum(axis=1)
+                advance(len(weights))
+        return wrong
 
     def preferences(self) -> Preferences:
         """Return the accepted pairs to learn from: clicked documents against drawn ones.
@@ -165,8 +189,11 @@ class ClickedPairs:
     def _by_page(self, values: Floats) -> Floats:
         return np.bincount(self.page, values, len(self.counts)).astype(np.float64)
 
-    def _sampling_variance(self, table: Floats, wrong: Floats) -> float:
+    def _sampling_variance(self, tables: Sequence[Floats], wrong: Floats) -> float:
         """Return the variance of a disagreement that estimated ``chances`` bring.
+
+        Of two tables, that of the difference of their disagreements. ``wrong`` (C,) is the mass
+        that disagrees, or its difference.
 
         Each distribution is taken as counted from drawn pages, apart from the others: a sum of
         factors f by its chances p has the variance Σ p (f - mean f)² / draws, and p / draws is
@@ -180,7 +207,10 @@ class ClickedPairs:
         factors = np.zeros_like(self.chances)
         for start in range(0, len(self.page), _CHUNK):
             part = slice(start, start + _CHUNK)
-            moved = (self._compare(table, part) - ratio) * self.accepted[part]
+            compared = self._compare(tables[0], part)
+            for other in tables[1:]:
+                compared = compared - self._compare(other, part)
+            moved = (compared - ratio) * self.accepted[part]
             np.add.at(factors, self.draw[part], moved * (counts[part, None] / total))
         factors -= (self.chances * factors).sum(axis=1, keepdims=True)
         rest = 1.0 - self.chances

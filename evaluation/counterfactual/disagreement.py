@@ -80,3 +80,33 @@ def estimate_disagreement(
     result.effective_pages = size
     result.estimated_propensities = bool(estimated)
     return result
+
+
+def estimate_difference(
+    wrong: Floats,
+    accepted: Floats,
+    counts: Floats,
+    *,
+    impressions: float,
+    method: str,
+    estimated: str = "",
+    extra: float = 0.0,
+    same: bool = False,
+) -> Estimate:
+    """Return the difference of two disagreements, Σ wrong / Σ accepted over pages.
+
+    ``wrong`` (P,) is the difference of the mass that disagrees; the rest is as for
+    ``estimate_disagreement``. ``same``: whether both are of the same scores, so that the
+    difference is zero on any log.
+    """
+    some = (accepted > 0) & (counts > 0)
+    wrong, accepted, counts = wrong[some], accepted[some], counts[some]
+    if estimated:
+        method = f"{method}, estimated propensities ({estimated})"
+    found = ratio_estimate(accepted, wrong / accepted, counts, method, extra)
+    if math.isfinite(found.stderr) and not np.ptp(wrong / accepted) and not same:
+        size = summarise_weights(accepted, counts)["effective_sample_size"]
+        found = widen_interval(found, np.array([-1.0, 1.0]), size)
+    return Estimate(
+        found.value, found.stderr, found.low, found.high, found.method, round(impressions)
+    )

@@ -123,21 +123,43 @@ def fit_tree_pairs(
     seed : int
     trees
         Arguments of LightGBM's ``LGBMRegressor`` that differ from ``boosting.TREES``. A leaf has
-        at least ``min_child_samples`` of the documents that are in pairs.
+        at least ``min_child_samples`` of the documents that are in pairs: 100, but no more than a
+        twentieth of them unless given. Where no feature divides the documents into two such
+        leaves there is nothing to learn, which is an error.
     """
     if "objective" in trees:
         raise TypeError("objective is the loss of pairs and cannot be given")
     settings = tree_settings(trees)
     pairs = _PairLoss.of(preferences, world)
     documents = len(pairs.features)
+    if "min_child_samples" not in trees:
+        settings["min_child_samples"] = max(min(settings["min_child_samples"], documents // 20), 1)
+    leaf = settings["min_child_samples"]
+    _require_splits(pairs.features, leaf)
 
     def objective(targets: Floats, scores: Floats) -> tuple[Floats, Floats]:
         _, slope, curvature = pairs.at(scores)
         return documents * slope, documents * curvature  # as if each had one pair
 
     nothing, alike = np.zeros(documents), np.ones(documents)
-    model = fit_regression(pairs.features, nothing, alike, seed, objective=objective, **settings)
+    model = fit_regression(
+        pairs.features, nothing, alike, seed, objective=objective,
+        min_data_in_bin=min(leaf, 3), **settings,
+    )  # fmt: skip
     return DocumentLearner(model, slots)
+
+
+def _require_splits(features: NDArray[np.float32], leaf: int) -> None:
+    """Raise unless some feature divides documents (D, F) into two parts of at least ``leaf``."""
+    number = len(features)
+    if number >= 2 * leaf:
+        parts = np.partition(features, (leaf - 1, number - leaf), axis=0)
+        if (parts[leaf - 1] < parts[number - leaf]).any():
+            return
+    raise ValueError(
+        f"preferences has pairs of {number} documents, which no feature divides into two leaves of "
+        f"at least {leaf} (min_child_samples): trees need more pairs or smaller leaves"
+    )
 
 
 @dataclass(frozen=True)

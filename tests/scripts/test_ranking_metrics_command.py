@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
-from clickgym import clickmodels, data, envs, evaluation, policies
+from clickgym import agents, clickmodels, data, envs, evaluation, policies
 from clickgym.scripts import main
 
 
@@ -24,6 +26,8 @@ def files(tmp_path_factory):
     logging.save(folder / "logging.safetensors")
     policies.Ranker(world.gain, 3, world=world).save(folder / "good.safetensors")
     clickmodels.fit("PBM", log, world).save(folder / "model.safetensors")
+    env = gym.make("clickgym/Learned-v0", world=world, click_model=user, slots=3, action="ranking")
+    agents.train("CascadeUCB1", env, 500, seed=0).save(folder / "agent.safetensors")
     other = data.synthetic_world(10, 6, seed=2)
     policies.Ranker(other.gain, 3, world=other).save(folder / "other.safetensors")
     return folder
@@ -35,12 +39,15 @@ def run(files, *words):
 
 
 def test_policies_and_models_are_compared_with_the_clicks(files, capsys):
-    scorers = [f"{files}/{name}.safetensors" for name in ("good", "model")]
+    scorers = [f"{files}/{name}.safetensors" for name in ("good", "model", "agent")]
     assert run(files, "--scorer", *scorers, "--logging-policy", f"{files}/logging.safetensors") == 0
     text = capsys.readouterr().out
     log = data.ClickLog.load(files / "log.parquet")
     policy = policies.Policy.load(files / "logging.safetensors")
-    for scorer in (policies.Policy.load(scorers[0]), clickmodels.ClickModel.load(scorers[1])):
+    for scorer in (
+        policies.Policy.load(scorers[0]), clickmodels.ClickModel.load(scorers[1]),
+        policies.Policy.load(scorers[2]),
+    ):  # fmt: skip
         assert f"{evaluation.counterfactual_disagreement(log, scorer, policy):.4f}" in text
         assert f"{evaluation.pairwise_disagreement(log, scorer):.4f}" in text
 
@@ -68,3 +75,16 @@ def test_what_cannot_be_compared_is_named(files, capsys):
     good = f"{files}/good.safetensors"
     assert run(files, "--scorer", good, "--logging-policy", good) == 1
     assert "deterministic" in capsys.readouterr().err
+
+
+def test_a_policy_that_did_not_make_the_log_is_doubted(files):
+    log = data.ClickLog.load(files / "log.parquet")
+    replace(log, log_propensity=None).save(files / "bare.parquet")
+    world = data.World.load(files / "world.safetensors")
+    policies.stochastic(world.gain, 0.5, slots=3, world=world).save(files / "wrong.safetensors")
+    with pytest.warns(evaluation.WrongLogging, match="the logging policy does not fit the log"):
+        assert main([
+            "ranking-metrics", "own", "--log", f"{files}/bare.parquet",
+            "--world", f"{files}/world.safetensors", "--scorer", f"{files}/good.safetensors",
+            "--logging-policy", f"{files}/wrong.safetensors",
+        ]) == 0  # fmt: skip

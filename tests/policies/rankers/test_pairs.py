@@ -135,3 +135,21 @@ def test_refuses_no_pairs_and_bad_weights():
 def test_refuses_a_loss_of_ones_own():
     with pytest.raises(TypeError, match="objective"):
         fit_tree_pairs(COUNTERFACTUAL, WORLD, objective="regression")
+
+
+def test_trees_learn_from_few_documents():
+    world = data.World(np.zeros((1, 8), dtype=int), FEATURES[:1])
+    better, worse = FEATURES[0, :, 0].argmax(), FEATURES[0, :, 0].argmin()
+    pairs = Preferences([0], [better], [worse], [1.0])
+    scores = fit_tree_pairs(pairs, world, slots=3).scores(world)
+    assert scores[0, better] > scores[0, worse]
+
+
+def test_trees_that_cannot_be_are_named():
+    pairs = Preferences([0, 0], [1, 2], [0, 0], [1.0, 1.0])
+    with pytest.raises(ValueError, match="pairs of 3 documents, which no feature divides into two "
+                                         "leaves of at least 2 "):  # fmt: skip
+        fit_tree_pairs(pairs, WORLD, min_child_samples=2)
+    flat = data.World(np.zeros((40, 8), dtype=int), np.ones_like(FEATURES))
+    with pytest.raises(ValueError, match="no feature divides"):
+        fit_tree_pairs(pairs, flat)
