@@ -143,7 +143,7 @@ class ClickedPairs:
             impressions=self.log.impressions, method=f"{self.method}, difference",
             estimated="" if self.policy is None else self.policy.estimated,
             extra=self._sampling_variance(tables, first - second),
-            same=bool(np.array_equal(*tables)),
+            same=bool(np.array_equal(tables[0], tables[1])),
         )  # fmt: skip
 
     def _count_wrong(self, tables: Sequence[Floats]) -> Floats:
