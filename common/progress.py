@@ -28,9 +28,11 @@ def quiet() -> Iterator[None]:
 def progress(total: int, description: str) -> Iterator[Callable[[int], None]]:
     """Give a function that advances a progress bar; it does nothing when not on a terminal.
 
+    Nor does it where there is nothing to do.
+
     Bars do not nest: work inside a bar shows none of its own.
     """
-    if _QUIET.get() or not sys.stderr.isatty():
+    if not total or _QUIET.get() or not sys.stderr.isatty():
         yield lambda steps: None
         return
     from rich import progress as parts

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..statistics import BOLD
 from .html_templates import render
+from .terminal import terminal_tables
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 
 # A claim with its verdict, and below it a line for each finding: "" and its verdict, test, numbers.
@@ -113,17 +114,13 @@ class PlainTable:
         rows = [[Shown(name), *cells] for name, cells in self.rows.items()]
         return html_table([self.names, *self.headings], rows, self.title, self.legend)
 
-    def __rich__(self) -> Table:
-        """Return the table for a terminal; names are text, never rich's markup."""
-        from rich.table import Table
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Show the table on a terminal: ``rich.print(table)``; names are text, never markup."""
         from rich.text import Text
 
-        title, legend = (Text(text) if text else None for text in (self.title, self.legend))
-        table = Table(title=title, caption=legend)
-        table.add_column(self.names)
-        for heading in self.headings:
-            table.add_column(Text(heading), justify="right")
-        for name, row in self.rows.items():
-            texts = [Text(shown.marked_text, "bold" if shown.bold else "") for shown in row]
-            table.add_row(Text(name), *texts)
-        return table
+        columns = [[Text(self.names), *(Text(name) for name in self.rows)]]
+        for place, heading in enumerate(self.headings):
+            cells = [row[place] for row in self.rows.values()]
+            texts = [Text(cell.marked_text, "bold" if cell.bold else "") for cell in cells]
+            columns.append([Text(heading), *texts])
+        yield from terminal_tables(self.title, columns, self.legend, options.max_width)

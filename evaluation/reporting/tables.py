@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +13,6 @@ from ...common import checks
 from ..statistics import BOLD, DAGGER, EQUAL, Interval, check_confidence, interval, marks
 from .formats import PlainTable, Shown
 from .records import Record, read_records, write_records
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 MISSING = "–"
 
@@ -233,9 +229,9 @@ class ResultTable:
         """Return the table and its legend as HTML."""
         return self.plain().to_html()
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> PlainTable:
         """Return the table for a terminal: ``rich.print(table)``."""
-        return self.plain().__rich__()
+        return self.plain()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the values, one row per model, metric and seed, as ``.parquet`` or ``.csv``."""

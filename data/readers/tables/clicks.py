@@ -10,8 +10,17 @@ from ....common.typing import Booleans, Floats, Integers
 from .lists import as_lists, is_lists, list_lengths, make_lists, split_ids
 from .report import LogReport
 from .slots import Slots
-from .sources import BadLog, TableSource
-from .values import Ids, as_mask, as_texts, click_counts, encode_ids, is_text, value_type
+from .sources import BadLog, BadValue, TableSource
+from .values import (
+    Ids,
+    as_mask,
+    as_texts,
+    click_counts,
+    encode_ids,
+    find_odd_click,
+    is_text,
+    value_type,
+)
 
 
 def clicks_of_rows(
@@ -31,6 +40,8 @@ def clicks_of_rows(
         if counts is not None and not _are_page_ids(counts[order], slots):
             return _flags(counts[order], report)
         lists = split_ids(as_texts(column), slots.document.names, source)
+        if is_text(value_type(column)):
+            _refuse_odd(column, lists, slots, source)
     else:
         lists = as_lists(column, "click", source)
     ids = encode_ids(pa.chunked_array([lists.flatten()]), "click", source)
@@ -38,6 +49,19 @@ def clicks_of_rows(
     pairs = np.unique(pages * np.int64(len(ids.names) + 1) + ids.codes)
     pages, codes = np.divmod(pairs, len(ids.names) + 1)
     return match_clicks(slots, pages, Ids(codes, ids.names), report)
+
+
+def _refuse_odd(
+    column: pa.ChunkedArray, lists: pa.ListArray, slots: Slots, source: TableSource
+) -> None:
+    """Raise where a text stands among flags and counts and no text names a document."""
+    row = find_odd_click(column, slots.document.names)
+    if row is None or pc.any(pc.is_in(lists.flatten(), slots.document.names)).as_py():
+        return
+    raise BadValue(
+        f"{source.describe_row(row)}: the clicks, such as {column[row].as_py()!r} here, are "
+        "neither flags nor counts nor ids of documents on their page"
+    )
 
 
 def _are_page_ids(counts: Floats, slots: Slots) -> bool:

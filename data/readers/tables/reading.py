@@ -20,7 +20,7 @@ from .labels import Labels, read_labels
 from .report import LogReport
 from .rows import Rows, read_slots, split_texts
 from .slots import Slots
-from .sources import BadLog, Source, TableSource, is_path, shorten
+from .sources import BadLog, BadValue, Source, TableSource, is_path, shorten
 from .values import number
 
 _TINY = np.log(1e-5)
@@ -196,7 +196,9 @@ def _is_index(name: str) -> bool:
 
 
 def _explain(error: Exception, source: TableSource, columns: Columns) -> BadLog:
-    """Return the error with what was guessed, which may be why."""
+    """Return the error with what was guessed, where that may be why."""
+    if isinstance(error, BadValue):
+        return error
     text = (
         str(error)
         if isinstance(error, BadLog)

@@ -33,6 +33,10 @@ class BadLog(ValueError):
     """A table of clicks that cannot be read; the message names file, line or column."""
 
 
+class BadValue(BadLog):
+    """A value that cannot be read, whatever the columns are taken for."""
+
+
 @contextmanager
 def own_errors(where: str) -> Iterator[None]:
     """Turn whatever Arrow raises about a source into an error that names it."""

@@ -19,6 +19,7 @@ from ....common.memory import require_memory
 from .sources import (
     ADVICE,
     BadLog,
+    BadValue,
     Source,
     TableSource,
     find_kind,
@@ -86,7 +87,7 @@ class _Text:
                 try:
                     yield line.removeprefix(_BOM if number == 1 else b"").decode("utf-8")
                 except UnicodeDecodeError as error:
-                    raise BadLog(
+                    raise BadValue(
                         f"{self.path}, line {number}: not UTF-8 text ({error}); save it as UTF-8"
                     ) from error
 

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ....common.typing import Booleans, Floats, Integers
-from .sources import BadLog, TableSource, shorten
+from .sources import BadLog, BadValue, TableSource, shorten
 
 _YES = ("1", "true", "t", "yes", "y", "click", "clicked")
 EMPTY = ("", "none", "null", "nan", "na", "n/a", "<na>", "\\n")
 _NO = ("0", "false", "f", "no", "n", "skip", "skipped", "impression", "view", "viewed",
        "show", "shown", "exposure", "no click", "noclick", "no_click", "not clicked", "unclicked",
        *EMPTY)  # fmt: skip
+_COUNT = r"^[0-9]{1,15}(\.0*)?$"
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -200,10 +201,29 @@ def click_counts(column: pa.ChunkedArray, what: str, source: TableSource) -> Flo
     wrong = (values < 0) | np.isinf(values)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise BadLog(
+        raise BadValue(
             f"{source.describe_row(row)}: the {what} is {values[row]}, neither a flag nor a count"
         )
     return values
+
+
+def find_odd_click(column: pa.ChunkedArray, names: pa.StringArray) -> int | None:
+    """Return the first row of a text that is no click, where most others are flags or counts.
+
+    None where they are not, or where any flag or count is also the name of a document: clicks may
+    be ids of documents then.
+    """
+    encoded = one_dictionary(column)
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())))
+    empty, *known = (as_mask(pc.is_in(words, pa.array(some))) for some in (EMPTY, _YES, _NO))
+    plain = known[0] | known[1] | as_mask(pc.match_substring_regex(words, _COUNT))
+    codes = pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)
+    given = np.append(~empty, False)[codes]
+    odd = np.append(~plain, False)[codes]
+    used = as_mask(pc.is_in(encoded.dictionary.cast(pa.string()), names))
+    if not odd.any() or 2 * np.count_nonzero(odd) > np.count_nonzero(given):
+        return None
+    return None if used[plain & ~empty].any() else int(np.flatnonzero(odd)[0])
 
 
 def are_counts(column: pa.ChunkedArray) -> bool:
@@ -217,7 +237,7 @@ def are_counts(column: pa.ChunkedArray) -> bool:
 def _written_counts(encoded: pa.DictionaryArray, words: pa.StringArray) -> Floats | None:
     """Return counts that are written as text, (n,); None where a text is no whole number."""
     empty = pc.is_in(words, pa.array(EMPTY))
-    written = pc.or_(empty, pc.match_substring_regex(words, r"^[0-9]{1,15}(\.0*)?$"))
+    written = pc.or_(empty, pc.match_substring_regex(words, _COUNT))
     if not as_mask(written).all():
         return None
     filled = pc.if_else(empty, None, words).cast(pa.float64())

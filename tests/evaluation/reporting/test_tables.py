@@ -10,6 +10,7 @@ from looping import loop_over
 from rich.console import Console
 
 from clickgym.evaluation import Interval, Metric, ResultTable, interval
+from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.evaluation.reporting.records import Record, write_records
 
 PPL = Metric("PPL", lower_is_better=True, digits=3, brackets=("ARM-NC",), exclude=("oracle",))
@@ -32,7 +33,7 @@ def row(table: ResultTable, model: str) -> list[str]:
     return [cell.strip() for cell in lines[0].split("|")[2:-1]]
 
 
-def show(table: ResultTable, width: int = 200) -> str:
+def show(table: ResultTable | PlainTable, width: int = 200) -> str:
     out = io.StringIO()
     Console(file=out, width=width).print(table)
     return out.getvalue()
@@ -125,6 +126,36 @@ def test_a_terminal_shows_the_same_cells():
         line = next(line for line in text.splitlines() if f" {model} " in line)
         for cell in cells:
             assert cell.marked_text in line
+
+
+def wide() -> PlainTable:
+    headings = ["perplexity ↓", "expected clicks of held-out pages", "same order", "what it does"]
+    table = PlainTable("A wide table", "model", headings, "What it all means.")
+    interval = "1.2345 [1.2000, 1.2600]"
+    sentence = "looks at every result from the first one to the last and clicks on what it likes"
+    for name in ("PBM", "UBM"):
+        table.add(name, [interval, "0.512", f"{interval} of halves", sentence])
+    return table
+
+
+@loop_over("width", [80, 60, 50])
+def test_a_narrow_terminal_shows_whole_numbers_and_headings(width):
+    text = show(wide(), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in text
+    assert all(word in text for heading in wide().headings for word in heading.split())
+    for name, cells in wide().rows.items():
+        own = [line for line in lines if f" {name} " in line]
+        assert len(own) > 1
+        for cell in cells[:3]:
+            assert any(f"{cell.text} " in line for line in own)
+        assert cells[3].text.split()[-1] in text
+    assert text.count("A wide table") == text.count("What it all means.") == 1
+
+
+def test_a_wide_terminal_shows_one_table():
+    assert sum(" PBM " in line for line in show(wide(), 250).splitlines()) == 1
 
 
 def test_names_are_no_rich_markup():

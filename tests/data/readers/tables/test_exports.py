@@ -95,6 +95,35 @@ def test_clicks_that_fit_nothing_are_an_error_with_examples(clicks, example):
         read_log(PLAIN | {"click": clicks})
 
 
+def write_clicks(path, clicks, documents="uvw"):
+    lines = [
+        f"q,{documents[row % len(documents)]},{row % 2 + 1},{click}"
+        for row, click in enumerate(clicks)
+    ]
+    path.write_text("\n".join(["query,doc,rank,click", *lines]) + "\n")
+    return path
+
+
+@loop_over("others", ["01", ["no", "yes"], "03"])
+def test_a_bad_click_names_its_file_and_line_and_gives_no_advice_about_columns(others, tmp_path):
+    clicks = [others[row % 2] for row in range(60)]
+    clicks[48] = "maybe"
+    path = write_clicks(tmp_path / "clicks.csv", clicks)
+    with pytest.raises(BadLog, match=r"clicks\.csv, line 50: the clicks, such as 'maybe'") as error:
+        read_log(path)
+    assert "guessed" not in str(error.value)
+
+
+@loop_over(
+    ("clicks", "clicked"),
+    [(["0", "v", "0", "0"], 1), (["0", "0", "0", "w|u"], 2), (["0", "z", "0", "u"], 1)],
+)
+def test_ids_among_zeros_are_clicks_on_those_documents(clicks, clicked, tmp_path):
+    with pytest.warns(UserWarning, match="clicks on documents that their page does not show"):
+        _, log = read_log(write_clicks(tmp_path / "clicks.csv", clicks))
+    assert log.clicks.sum() == clicked
+
+
 def test_a_row_for_the_click_is_joined_with_that_of_the_impression():
     events = {
         "page": [1, 1, 1, 2, 2], "query": list("aaabb"), "doc": list("uvvuw"),
