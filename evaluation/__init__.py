@@ -3,8 +3,8 @@
 from ..policies import rank_marginals, slate_marginals
 from ..policies.propensities import WrongLogging
 from .agreement import Agreement, rank_agreement
-from .counterfactual.clicked_pairs import ClickedPairs
-from .counterfactual.disagreement import Disagreement
+from .counterfactual.disagreement import Disagreement, FewAccepted
+from .counterfactual.drawn_pairs import DrawnPairs
 from .counterfactual.resampling import (
     counterfactual_disagreement,
     counterfactual_pairs,
@@ -42,8 +42,9 @@ from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Agreement", "Auroc", "ClickMetric", "ClickedPairs", "CrossTable", "CurseReport", "Deployment",
-    "Disagreement", "Estimate", "ImpossibleOutcome", "Interval", "LogDescription", "Metric",
+    "Agreement", "Auroc", "ClickMetric", "CrossTable", "CurseReport", "Deployment",
+    "Disagreement", "DrawnPairs", "Estimate", "FewAccepted", "ImpossibleOutcome", "Interval",
+    "LogDescription", "Metric",
     "NoOverlap", "PagePairs", "Perplexity", "Prediction", "PseudoinverseWeights", "RankTies",
     "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward", "auroc",
     "best_policy", "bootstrap", "click_rates", "counterfactual_disagreement",

@@ -14,8 +14,8 @@ from ...data import ClickLog
 from ...policies import Policy, marginals_given_set
 from ...policies.propensities import check_logging
 from ..offpolicy.inputs import check_policy
-from .clicked_pairs import ClickedPairs
 from .disagreement import Disagreement
+from .drawn_pairs import DrawnPairs
 from .scoring import Scores
 
 CLICKED_PAIRS = ("reject", "keep")
@@ -171,14 +171,14 @@ def _fold_sets(log: ClickLog, ranks: bool) -> _ClickedSets:
     )  # fmt: skip
 
 
-def naive_pairs(log: ClickLog, clicked_pairs: str = "reject") -> ClickedPairs:
+def naive_pairs(log: ClickLog, clicked_pairs: str = "reject") -> DrawnPairs:
     """Return the samples of ``pairwise_disagreement``, for any number of scoring functions."""
     checks.choice(clicked_pairs, CLICKED_PAIRS, "clicked_pairs")
     sets = _fold_sets(log, ranks=False)
     length = (sets.shown >= 0).sum(axis=1)
     lengths = np.arange(log.slots + 1)[:, None]
     chances = (np.arange(log.slots) < lengths) / np.maximum(lengths - 1, 1)
-    return ClickedPairs(
+    return DrawnPairs(
         log, None, "pairwise", sets.counts, sets.page, sets.query[sets.group],
         sets.shown[sets.group, sets.place], sets.shown, sets.group, chances,
         length[sets.group], sets.accept(clicked_pairs),
@@ -191,7 +191,7 @@ def counterfactual_pairs(
     clicked_pairs: str = "reject",
     resample: str = "order",
     seed: int = 0,
-) -> ClickedPairs:
+) -> DrawnPairs:
     """Return the samples of ``counterfactual_disagreement``, for any number of functions."""
     checks.choice(clicked_pairs, CLICKED_PAIRS, "clicked_pairs")
     checks.choice(resample, RESAMPLE, "resample")
@@ -205,14 +205,14 @@ def counterfactual_pairs(
         for array in (given.probabilities, given.standard_error)
     ]
     assert by_rank[0] is not None
-    return ClickedPairs(
+    return DrawnPairs(
         log, policy, "counterfactual", sets.counts, sets.page, sets.query[sets.group],
         sets.shown[sets.group, sets.place], sets.shown, sets.group, by_rank[0],
         sets.group * log.slots + sets.rank, sets.accept(clicked_pairs), by_rank[1],
     )  # fmt: skip
 
 
-def _page_pairs(log: ClickLog, policy: Policy, clicked_pairs: str, seed: int) -> ClickedPairs:
+def _page_pairs(log: ClickLog, policy: Policy, clicked_pairs: str, seed: int) -> DrawnPairs:
     """Return the clicks beside all that the policy shows at their ranks, over all sets.
 
     Pages fold by query and clicked documents with their ranks; costs the placements of each
@@ -242,7 +242,7 @@ def _page_pairs(log: ClickLog, policy: Policy, clicked_pairs: str, seed: int) ->
         for documents in clicked[page].T:
             some = np.flatnonzero(documents >= 0)
             accepted[some, documents[some]] = False
-    return ClickedPairs(
+    return DrawnPairs(
         log, policy, "counterfactual, whole pages", counts, page, query[page],
         document.astype(np.int64), np.arange(n_docs)[None], np.zeros_like(page),
         np.concatenate([one.probabilities for one in places]),

@@ -16,7 +16,7 @@ from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog
 from ...policies import Policy
 from ..metrics.graded import discount
-from .disagreement import Disagreement, estimate_disagreement
+from .disagreement import Disagreement, estimate_disagreement, warn_few_accepted
 from .resampling import check_stochastic, clicked_rows
 from .scoring import Scores, find_scores
 
@@ -110,6 +110,7 @@ class PagePairs:
                 "every sample is rejected: each other page is the clicked one (is the logging "
                 "policy deterministic?)"
             )
+        warn_few_accepted(float(self.counts @ accepted), float(self.counts.sum()))
         how = f"{self.samples} drawn for each" if self._every is None else "enumerated"
         return [
             estimate_disagreement(

@@ -120,11 +120,17 @@ def mean_estimate(values: Floats, counts: Floats, method: str, extra: float = 0.
 
 
 def ratio_estimate(
-    weights: Floats, rewards: Floats, counts: Floats, method: str, extra: float = 0.0
+    weights: Floats,
+    rewards: Floats,
+    counts: Floats,
+    method: str,
+    extra: float = 0.0,
+    most: float = math.inf,
 ) -> SlateEstimate:
     """Return Σ w r / Σ w, with its jackknife standard error and a Student-t interval.
 
-    ``extra`` is variance that the jackknife does not show.
+    ``extra`` is variance that the jackknife does not show; ``most`` bounds the effective sample
+    size from above, where more is known than the weights say.
 
     Leaving row i out moves the ratio by w_i (r_i - ratio) / (Σ w - w_i). The interval has as many
     degrees of freedom as the effective sample size has beyond one; below two effective impressions
@@ -136,7 +142,7 @@ def ratio_estimate(
     n = counts.sum()
     total = float(counts @ weights)
     value = float(counts @ (weights * rewards)) / total
-    freedom = summarise_weights(weights, counts)["effective_sample_size"] - 1.0
+    freedom = min(summarise_weights(weights, counts)["effective_sample_size"], most) - 1.0
     if freedom < 1.0:
         return _from_variance(value, math.inf, method, n)
     moved = weights * (rewards - value) / (total - weights)

@@ -12,7 +12,7 @@ import numpy as np
 from ... import evaluation, policies
 from ...common.typing import Floats
 from ...data import ClickLog
-from ...evaluation import ClickedPairs, PagePairs
+from ...evaluation import DrawnPairs, PagePairs
 from ..engine.grid import Result
 from .setting import Scene, TrafficSetting, scene_of
 from .traffic import production_policy
@@ -70,8 +70,8 @@ def metric_cell(cell: MetricCell) -> Result:
 
 
 def _every_metric(
-    cell: MetricCell, scene: Scene, whole: ClickedPairs
-) -> Iterator[tuple[str, int, ClickedPairs | PagePairs]]:
+    cell: MetricCell, scene: Scene, whole: DrawnPairs
+) -> Iterator[tuple[str, int, DrawnPairs | PagePairs]]:
     """Give the name, the length of the log and the pairs of each metric."""
     traffic, last = scene.traffic, cell.sizes[-1]
     yield "reference", cell.traffic.reference, evaluation.naive_pairs(traffic.reference)
@@ -113,13 +113,13 @@ def _rough_policies(scene: Scene, log: ClickLog) -> dict[str, policies.Policy]:
     return found
 
 
-def _measure(name: str, size: int, pairs: ClickedPairs | PagePairs, scene: Scene) -> Measured:
+def _measure(name: str, size: int, pairs: DrawnPairs | PagePairs, scene: Scene) -> Measured:
     found = pairs.disagreements(scene.scores)
     values = [float(one) for one in found]
     return name, size, 1.0 - found[0].rejected, values, [one.stderr for one in found]
 
 
-def _by_query(scene: Scene, pairs: ClickedPairs) -> dict[str, list[float]]:
+def _by_query(scene: Scene, pairs: DrawnPairs) -> dict[str, list[float]]:
     """Return by query the clicks, the share of accepted mass, and how sure production is.
 
     The last is the probability that production's usual product (its most likely one) stands

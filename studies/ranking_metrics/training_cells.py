@@ -11,7 +11,7 @@ import numpy as np
 from ... import evaluation, policies
 from ...common.typing import Booleans, Floats
 from ...data import World
-from ...evaluation import ClickedPairs
+from ...evaluation import DrawnPairs
 from ..engine.grid import Result
 from .measurements import BEST, CHOOSING, ORDERING, PRODUCTION
 from .setting import Scene, TrafficSetting, scene_of
@@ -59,7 +59,7 @@ def training_cell(cell: TrainingCell) -> Result:
     }
 
 
-def _every_pairs(scene: Scene, trained: Booleans) -> dict[str, ClickedPairs]:
+def _every_pairs(scene: Scene, trained: Booleans) -> dict[str, DrawnPairs]:
     """Return the pairs to learn from, of the queries that are ``trained`` on."""
     traffic = scene.traffic
     log, shuffled = (

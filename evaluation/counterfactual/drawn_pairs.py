@@ -13,14 +13,19 @@ from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog
 from ...policies import Policy, Preferences
 from ..statistics import Estimate
-from .disagreement import Disagreement, estimate_difference, estimate_disagreement
+from .disagreement import (
+    Disagreement,
+    estimate_difference,
+    estimate_disagreement,
+    warn_few_accepted,
+)
 from .scoring import Scores, find_scores
 
 _CHUNK = 1 << 14  # clicks that are compared at once, so that they stay in cache
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickedPairs:
+class DrawnPairs:
     """The samples of a pairwise metric on a log, for any number of scoring functions.
 
     A sample is a click together with a product that is drawn against it. The draws are not made:
@@ -74,7 +79,7 @@ class ClickedPairs:
 
     def __repr__(self) -> str:
         return (
-            f"ClickedPairs({self.samples:,.0f} clicks, {self.method}, {self.rejected:.1%} of the "
+            f"DrawnPairs({self.samples:,.0f} clicks, {self.method}, {self.rejected:.1%} of the "
             "mass rejected)"
         )
 
@@ -118,6 +123,8 @@ class ClickedPairs:
         tables = [find_scores(one, self.log, self.policy) for one in scores]
         wrong = self._count_wrong(tables)
         accepted = self._by_page(self.mass)
+        if self.policy is not None:
+            warn_few_accepted(float(self.counts @ accepted), self.samples)
         return [
             estimate_disagreement(
                 self._by_page(row), accepted, self.counts,
