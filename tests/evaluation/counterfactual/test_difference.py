@@ -50,11 +50,14 @@ def test_the_same_scores_differ_by_nothing_and_that_is_sure():
     assert (got.value, got.low, got.high) == (0.0, 0.0, 0.0)
 
 
-def test_where_no_page_tells_them_apart_the_interval_says_how_few_pages_that_are():
+def test_where_no_page_tells_them_apart_the_interval_says_how_few_samples_that_are():
     log = ClickLog([0] * 30, [[0, 1]] * 30, [[True, False]] * 30)
     policy = policies.PlackettLuce([[2.0, 1.0, 0.1]], slots=2)
-    got = counterfactual_pairs(log, policy).difference([[3.0, 2.0, 1.0]], [[3.0, 1.0, 2.0]])
-    chance = 1.0 - 0.05 ** (1.0 / 30.0)
+    pairs = counterfactual_pairs(log, policy)
+    got = pairs.difference([[3.0, 2.0, 1.0]], [[3.0, 1.0, 2.0]])
+    accepted = 30.0 * (1.0 - pairs.rejected)  # each page says only as much as it accepts
+    assert 9.0 < accepted < 11.0
+    chance = 1.0 - 0.05 ** (1.0 / accepted)
     assert (got.value, got.low, got.high) == pytest.approx((0.0, -chance, chance))
 
 
