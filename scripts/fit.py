@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clickgym import clickmodels, data, studies
-from clickgym.scripts._shared.command_inputs import real_logs, require_files, saved_log
+from clickgym.scripts._shared.command_inputs import real_logs, require_files
 from clickgym.scripts._shared.command_options import option, parse
-from clickgym.scripts._shared.log_options import (
-    LogOptions,
-    join_own_log,
-    read_own_log,
-    read_own_table,
-    say,
-)
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
 from clickgym.studies.own_log.kept_logs import LOG
-from clickgym.studies.own_log.tables import explain_columns
+from clickgym.studies.own_log.tables import explain_columns, saved_log
 from clickgym.studies.runner import compare_settings, require_writable
 
 
@@ -118,7 +112,7 @@ def read_parts(settings: Fit) -> Parts:
 def _read_test(path: str, settings: Fit, world: data.World) -> data.ClickLog:
     if not Path(path).exists() or data.ClickLog.is_saved(path):
         return saved_log(path, world)
-    return join_own_log(read_own_table(Path(path), settings), settings, world).log
+    return read_own_log(settings, path, find_world=lambda: world).log
 
 
 def _split(

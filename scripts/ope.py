@@ -82,6 +82,7 @@ class Estimate(LogOptions):
         None, "largest weight of a page", least=0, metavar="W", absent="weights are not clipped"
     )
     seed: int = option(0, "seed of pages that are drawn")
+    module: list[str] | None = option(None)
     out: str | None = option(
         None, "file for the estimates, as Parquet", metavar="FILE", absent="they are printed"
     )

@@ -82,18 +82,6 @@ def real_logs(
     return world, list(logs.values())
 
 
-def saved_log(path: str, world: data.World) -> data.ClickLog:
-    """Return a saved log after checking that it belongs to ``world``."""
-    log = data.ClickLog.load(path)
-    try:
-        log.check_world(world)
-    except ValueError as error:
-        raise ValueError(
-            f"{Path(path)}: {error}; give the world options that the log was collected with"
-        ) from error
-    return log
-
-
 def require_files(settings: Any, names: Sequence[str]) -> None:
     """Raise an error that names the option if one of these options names a file that is not."""
     for name in names:

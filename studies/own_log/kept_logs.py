@@ -95,4 +95,6 @@ def _describe(world: World, logs: Mapping[str, ClickLog]) -> str:
         columns = (log.query, log.ranking.astype(np.int32), log.clicks, log.log_propensity)
         for column in (*columns, log.weight):
             digest.update(b"none" if column is None else column.tobytes())
+        for column in (log.vertical, log.vertical_position):
+            digest.update(b"" if column is None else column.tobytes())
     return digest.hexdigest()[:24]

@@ -247,11 +247,14 @@ def _log_table(found: Findings) -> PlainTable:
 
 def _oddity_tables(found: Findings) -> list[PlainTable]:
     rows = where(found.rows, part="oddity")
-    if not rows:
+    notes = " ".join(row["text"] for row in where(found.rows, part="note"))
+    if not rows and not notes:
         return []
-    table = PlainTable("What is odd in the table", "oddity", ["number"])
+    table = PlainTable("What is odd in the table", "oddity", ["number"], notes)
     for row in rows:
         table.rows[row["quantity"]] = [_number(row["value"], "{:,.0f}")]
+    if not rows:
+        table.add("nothing", ["0"])
     return [table]
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from ... import clickmodels
 from ...common import checks
+from ...data.readers.tables.report import ODDITIES
 from ..constants import FOUR_MODELS
 from ..engine.grid import Result
 from ..engine.plugins import import_modules, model_source
@@ -45,19 +46,19 @@ from .estimates import EstimateCell, Estimated, estimate_cell
 from .kept_logs import WORLD, LogSetting, part_path
 from .log_fits import LogFitCell, publish_model
 from .own_log_report import make_report
-from .source import HALVES, TRAIN, VALIDATION, WHOLE, LogSource, OwnLog, read_source, split_log
-from .tables import explain_columns
+from .source import HALVES, TRAIN, VALIDATION, WHOLE, LogSource, read_source, split_log
+from .tables import OwnLog, explain_columns
 
 DESCRIBING, FITTING, COMPARING = "describing the log", "fitting models", "comparing halves"
 PAIRING = "comparing models"
 OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
 _PARTS = {
-    "about-log.parquet": ("log", "oddity", "rank", "tie", "tail", "file"),
+    "about-log.parquet": ("log", "oddity", "note", "rank", "tie", "tail", "file"),
     "about-models.parquet": ("model", "model by rank", "comparison", "stability", "failure"),
     "about-policies.parquet": (
         "policy", "same pages", "judgement", "estimate", "logging", "example",
     ),
-}
+}  # fmt: skip
 
 
 @register("report")
@@ -264,7 +265,9 @@ def _name(cell: Any) -> str | None:
 
 
 def _log_rows(numbers: Result, found: OwnLog) -> list[Row]:
-    rows = [_row("log", "rows", found.rows)]
+    report = found.report
+    assert report is not None
+    rows = [_row("log", "rows", report.rows)]
     rows += [
         _row("log", name, numbers[name])
         for name in (
@@ -273,8 +276,9 @@ def _log_rows(numbers: Result, found: OwnLog) -> list[Row]:
             "weakest", "held_out", "held_out_clicks",
         )
     ]  # fmt: skip
-    rows.append(_row("log", "columns", text=found.columns))
-    rows += [_row("oddity", name, count) for name, count in found.oddities.items()]
+    rows.append(_row("log", "columns", text=report.columns))
+    rows += [_row("oddity", ODDITIES[name], count) for name, count in report.oddities.items()]
+    rows += [_row("note", str(number), text=note) for number, note in enumerate(report.notes, 1)]
     rows += [
         _row("rank", name, value, rank=rank)
         for name in ("shown", "click_rate", "same_document")

@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...common.typing import Booleans
-from ...data import ClickLog, World
-from ...data.readers.tables.report import ODDITIES, LogReport
+from ...common.typing import Booleans, Integers
+from ...data import ClickLog, LogReport, World
 from ..worlds import SPLIT
 from .kept_logs import KeptLogs, kept_logs
-from .tables import read_table
+from .tables import OwnLog, read_own_log
 
 WHOLE, TRAIN, VALIDATION, TEST = "log", "train", "validation", "test"
 _USUAL = 0.99  # pages longer than this share of the pages are cut to the usual length
@@ -32,7 +31,8 @@ class LogSource:
     path : the table or the saved log.
     columns : which column means what, as "query=term".
     format : "" or one of those of ``data.read_log``.
-    world : file of the saved world that a saved log belongs to; "" for a table.
+    world : file of the saved world that a saved log belongs to, or that a table is read into; ""
+        for a table that makes its own.
     slots : documents of a page that count; 0 for as many as 99% of the pages have.
     strict : whether a table in which anything is odd is refused.
     contents : a hash of the files, so that a changed one is read again; ``of`` finds it.
@@ -59,66 +59,72 @@ class LogSource:
         return cls(path, world=world, contents=digest.hexdigest()[:24], **settings)
 
 
-class OwnLog(NamedTuple):
-    """A log that was read: its world, and what the reader says of it."""
-
-    world: World
-    log: ClickLog
-    oddities: dict[str, int]
-    columns: str
-    rows: int
-    report: LogReport | None = None
-
-
 @lru_cache(maxsize=1)
 def read_source(source: LogSource) -> OwnLog:
-    """Read a table, or load a saved log with its world; pages of unusual length are cut."""
-    if ClickLog.is_saved(source.path):
-        if not source.world:
-            raise ValueError(f"{source.path} was saved by clickgym: give its world too (--world)")
-        if source.columns or source.format or source.strict:
-            raise ValueError(
-                f"{source.path} was saved by clickgym: columns, format and strict are for tables"
-            )
-        world, log = World.load(source.world), ClickLog.load(source.path)
-        log.check_world(world)
-        longest = source.slots or _usual_length(log)
-        dropped = int((log.ranking[:, longest:] >= 0).sum())
-        oddities = {ODDITIES["cut_slots"]: dropped} if dropped else {}
-        return OwnLog(world, cut_pages(log, longest), oddities, "", len(log))
+    """Read a log of one's own, with a report of what was done to pages of unusual length.
+
+    They are cut to the usual length; where pages have propensities, which are of whole pages, the
+    few longer ones are left out instead.
+    """
     given: dict[str, Any] = {
-        "columns": source.columns, "format": source.format or None, "strict": source.strict
+        "columns": source.columns, "format": source.format, "strict": source.strict,
+        "find_world": partial(World.load, source.world) if source.world else None,
     }  # fmt: skip
-    read = read_table(source.path, slots=source.slots or None, **given)
-    usual = _usual_length(read[1])
-    if not source.slots and usual < read[1].slots:
-        read = read_table(source.path, slots=usual, **given)
-    world, log = read
-    if source.world:
-        world = World.load(source.world)
-        log.check_world(world)
-    oddities = {ODDITIES[name]: count for name, count in read.report.oddities.items()}
-    return OwnLog(world, log, oddities, read.report.columns, read.report.rows, read.report)
+    found = read_own_log(source.path, slots=source.slots or None, **given)
+    usual = source.slots or _usual_length(found.log)
+    if found.report is None:
+        report = LogReport(Path(source.path).name, rows=len(found.log))
+        report.count("cut_slots", int((found.log.ranking[:, usual:] >= 0).sum()))
+        found = found._replace(report=report)
+    elif found.log.log_propensity is None and (_lengths(found.log) > usual).any():
+        return read_own_log(source.path, slots=usual, **given)
+    assert found.report is not None
+    log = found.log if source.slots else _leave_out_longer(found.log, usual, found.report)
+    return found._replace(log=cut_pages(log, usual, found.report))
 
 
 def _usual_length(log: ClickLog) -> int:
-    lengths = np.count_nonzero(log.ranking >= 0, axis=1)
-    return max(int(np.quantile(lengths, _USUAL, method="inverted_cdf")), 1)
+    return max(int(np.quantile(_lengths(log), _USUAL, method="inverted_cdf")), 1)
 
 
-def cut_pages(log: ClickLog, slots: int) -> ClickLog:
+def _lengths(log: ClickLog) -> Integers:
+    return np.count_nonzero(log.ranking >= 0, axis=1)
+
+
+def _leave_out_longer(log: ClickLog, usual: int, report: LogReport) -> ClickLog:
+    """Return the log without pages that are longer than usual, if it has propensities."""
+    longer = _lengths(log) > usual
+    if log.log_propensity is None or not longer.any():
+        return log
+    report.oddities.pop("cut_slots", None)  # nothing is cut
+    pages = "1 page is" if longer.sum() == 1 else f"{longer.sum():,} pages are"
+    report.notes.append(
+        f"{pages} left out for having more documents than the usual {usual}: propensities are of "
+        "whole pages, so that a page cannot be cut."
+    )
+    return log[~longer]
+
+
+def cut_pages(log: ClickLog, slots: int, report: LogReport) -> ClickLog:
     """Return the log with the first ``slots`` documents of each page.
 
-    A page that was cut has no propensity of its own any more, so a log of which one was has none.
+    A page that was cut has no propensity of its own any more, so a log of which one was has none,
+    and the report says so. A vertical block that stood lower is right below the last document.
     """
     if slots >= log.slots:
         return log
-    propensity = None if (log.ranking[:, slots:] >= 0).any() else log.log_propensity
+    changed: dict[str, Any] = {}
+    if log.log_propensity is not None and (log.ranking[:, slots:] >= 0).any():
+        changed["log_propensity"] = None
+        report.notes.append(
+            f"Pages are cut to {slots} documents, as asked, and the log's propensities are left "
+            "out, for they are of whole pages."
+        )
+    if log.vertical_position is not None:
+        report.count("cut_verticals", int((log.vertical_position > slots).sum()))
+        changed["vertical_position"] = np.minimum(log.vertical_position, slots)
     return replace(
-        log,
-        ranking=log.ranking[:, :slots],
-        clicks=log.clicks[:, :slots],
-        log_propensity=propensity,
+        log, ranking=log.ranking[:, :slots], clicks=log.clicks[:, :slots], **changed
     )
 
 

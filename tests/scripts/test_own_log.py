@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from looping import loop_over
 
 from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.clickmodels import ClickModel
+from clickgym.clickmodels import registry as model_registry
 from clickgym.data import ClickLog, World
 from clickgym.scripts import main
 from clickgym.studies.own_log.tables import column_roles
@@ -485,6 +487,31 @@ def test_an_estimate_that_cannot_be_is_refused(table, trained, capsys, options, 
     assert message in capsys.readouterr().err
 
 
+def test_an_estimate_takes_a_model_of_ones_own(fitted, trained, tmp_path, monkeypatch, capsys):
+    known = dict(model_registry._CLASSES)
+    monkeypatch.setattr(model_registry, "_CLASSES", dict(known))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "even_model", raising=False)
+    lines = "from clickgym import clickmodels\n\n@clickmodels.register('Even')\n"
+    Path("even_model.py").write_text(lines + "class Even(clickmodels.PBM):\n    pass\n")
+    world = World.load(fitted / "world.safetensors")
+    even = importlib.import_module("even_model").Even
+    model = even(np.full(world.relevance.shape, 0.5), np.ones(4))
+    model.save("even.safetensors")
+    model_registry._CLASSES.clear()
+    model_registry._CLASSES.update(known)  # as another process knows them
+    sys.modules.pop("even_model")
+    files = ["--policy", str(trained / "policy.safetensors"), "--model", "even.safetensors"]
+    where = ["--world", str(fitted / "world.safetensors"), "--estimator", "dm-model"]
+    words = ["ope", "estimate", str(fitted / "log.parquet"), *files, *where, "--out", "out.parquet"]
+    assert main(words) == 1
+    assert "unknown click model 'Even'" in capsys.readouterr().err
+    assert main([*words, "--module", "even_model"]) == 0
+    rows = {row["estimator"]: row["value"] for row in studies.load_rows("out.parquet")}
+    assert rows["dm-model"] == pytest.approx(2.0)  # of four slots
+
+
 def test_a_policy_of_another_log_is_refused(trained, tmp_path, capsys):
     other = write_table(tmp_path / "other.csv", 30, slots=3)
     policy = ["--policy", str(trained / "policy.safetensors")]
@@ -502,7 +529,7 @@ def test_a_later_log_is_read_in_the_world_of_the_policy(fitted, trained, tmp_pat
     files = ["--policy", str(trained / "policy.safetensors"), "--out", str(out)]
     where = ["--world", str(fitted / "world.safetensors"), "--estimator", "wpi"]
     assert main(["ope", "estimate", later, *files, *where]) == 0
-    assert "1 pages are left out" in capsys.readouterr().out
+    assert "1 page is left out" in capsys.readouterr().out
     clicks = data.read_log(later)[1].clicks[:-1].sum(axis=1)
     assert studies.load_rows(out)[0]["value"] == pytest.approx(clicks.mean())
 
