@@ -13,6 +13,8 @@ from typing import Any
 
 from ..common import checks
 from ..common.storage import write_text
+from ..evaluation.reporting.formats import PlainTable
+from ..evaluation.reporting.page import tables_section
 from .engine.grid import Grid
 from .engine.keeping import clear_way, make_folder, set_aside
 from .engine.rows import Row, load_rows, save_rows
@@ -143,6 +145,12 @@ def run_study(
     record = {"study": study.name, "preset": preset, **describe_settings(study)}
     write_text(clear_way(folder / SETTINGS), json.dumps(record, indent=2) + "\n")
     report = study.report(outcome.rows)
+    if outcome.failures:  # above all else, so that nobody takes what is there for everything
+        table = PlainTable("", "part", ["error"], "--retry-failed tries them again.")
+        for failure in outcome.failures:
+            part, _, error = failure.partition(": ")
+            table.add(part, [error])
+        report.sections = {"What failed": tables_section([table]), **report.sections}
     shown = {"preset": preset} if preset else {}
     page = report.write(folder, shown | study.describe())
     report.print()

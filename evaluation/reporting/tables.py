@@ -66,6 +66,10 @@ class ResultTable:
         Of the intervals over seeds and of the marks.
     interval_name : str
         What the legend calls the intervals that are added ready-made.
+    subject : str
+        What the rows are, the heading of their names.
+    least_seeds : int
+        Intervals over fewer seeds are not shown.
 
     Examples
     --------
@@ -81,7 +85,10 @@ class ResultTable:
         title: str = "",
         confidence: float = 0.95,
         interval_name: str = "95% bootstrap interval over test pages",
+        subject: str = "model",
+        least_seeds: int = 2,
     ) -> None:
+        self.subject, self.least_seeds = subject, least_seeds
         self.metrics = {metric.name: metric for metric in metrics}
         if len(self.metrics) < len(metrics) or not metrics:
             raise ValueError("metrics must be columns with different names, at least one")
@@ -187,7 +194,7 @@ class ResultTable:
         text = number(found.mean)
         if records[0].seed is None:  # not symmetric
             text += f" [{number(found.low)}, {number(found.high)}]"
-        elif not np.isnan(found.half_width):
+        elif not np.isnan(found.half_width) and len(records) >= self.least_seeds:
             text += f" ± {number(found.half_width)}"
         return Shown(f"({text})" if model in column.brackets else text, mark, found.mean)
 
@@ -198,7 +205,9 @@ class ResultTable:
         used = "".join(shown.mark for row in self.cells().values() for shown in row)
         level = f"{self.confidence * 100:g}%"
         parts = []
-        if seeds and seeds[-1] > 1:
+        if seeds and 1 < seeds[-1] < self.least_seeds:
+            parts.append(f"mean of {seeds[-1]} seeds, too few for intervals")
+        elif seeds and seeds[-1] > 1:
             count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
             parts.append(f"mean ± half width of the {level} Student-t interval over {count} seeds")
         elif seeds:
@@ -219,7 +228,7 @@ class ResultTable:
 
     def plain(self) -> PlainTable:
         """Return the table as the texts that it shows."""
-        return PlainTable(self.title, "model", self.headings, self.legend(), self.cells())
+        return PlainTable(self.title, self.subject, self.headings, self.legend(), self.cells())
 
     def to_markdown(self) -> str:
         """Return the table and its legend as Markdown."""

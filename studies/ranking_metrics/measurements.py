@@ -138,16 +138,20 @@ class Measurements:
         other: str,
         temperature: float | None = None,
         impressions: int | None = None,
+        defined: bool = False,
     ) -> Floats:
         """Return Spearman's correlation over functions with ``other``, one for each seed.
 
-        Seeds that lack one of the two are left out.
+        Seeds that lack one of the two are left out. Where one side is the same for all functions
+        there is no correlation: it counts as 0, or with ``defined`` is left out as well.
         """
         found = []
         for seed in self.seeds:
             own = self.goodness(name, banner, seed, temperature, impressions)
             wanted = self.goodness(other, banner, seed, temperature)
-            if own is not None and wanted is not None:
+            if own is None or wanted is None:
+                continue
+            if not defined or (np.ptp(own) > 0 and np.ptp(wanted) > 0):
                 found.append(rank_correlation(own, wanted))
         return np.array(found)
 

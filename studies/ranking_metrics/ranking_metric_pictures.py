@@ -17,7 +17,7 @@ from .measurements import (
     ORDERING,
     Measurements,
 )
-from .ranking_metric_tables import ROUGH
+from .ranking_metric_tables import LEAST_SEEDS, ROUGH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,14 +162,16 @@ def offset_picture(found: Measurements) -> Figure:
         axis.set_xlabel("shuffled traffic, long log")
         axis.set_title(f"{banner} banner", fontsize=10)
     figure.axes[0].set_ylabel("counterfactual disagreement")
-    _legend_above(figure)
+    _legend_above(figure, 2 * len(found.banners))
     return figure
 
 
 def samples_picture(found: Measurements) -> Figure:
     """Draw the rank correlation with deployed values against the length of the log."""
-    figure = new_figure(5.4 * len(found.banners), 4.6)
+    columns = 2 * len(found.banners)
     names = [name for name in (*found.names(METRIC), *found.names(ESTIMATE)) if name in STYLES]
+    figure = new_figure(5.8 * len(found.banners), 4.0 + 0.18 * np.ceil(len(names) / columns))
+    lowest = -0.25
     for axis, banner in zip(_row(figure, found), found.banners, strict=True):
         for name in names:
             colour, line, mark = STYLES[name]
@@ -178,27 +180,33 @@ def samples_picture(found: Measurements) -> Figure:
                 axis.axhline(level, color=colour, linestyle=line, label=LABELS[name])
                 continue
             sizes = found.sizes(name)
-            each = [found.correlations(name, banner, "deployed", impressions=n) for n in sizes]
+            each = [
+                found.correlations(name, banner, "deployed", impressions=n, defined=True)
+                for n in sizes
+            ]
+            means = [one.mean() if one.size else np.nan for one in each]
+            lowest = min([lowest, *(one - 0.05 for one in means if one < 0.0)])
             axis.plot(
-                sizes, [one.mean() for one in each], line, color=colour, marker=mark, markersize=4,
-                linewidth=1.3, label=LABELS[name],
+                sizes, means, line, color=colour, marker=mark, markersize=4, linewidth=1.3,
+                label=LABELS[name],
             )  # fmt: skip
         axis.set_xscale("log")
-        axis.set_ylim(-0.25, 1.02)
         axis.grid(alpha=0.25, linewidth=0.5)
         axis.set_xlabel("impressions")
         axis.set_title(f"{banner} banner", fontsize=10)
+    for axis in figure.axes:
+        axis.set_ylim(lowest, 1.02)
     figure.axes[0].set_ylabel("rank correlation with deployed value")
-    _legend_above(figure, 4)
+    _legend_above(figure, columns)
     return figure
 
 
 def temperature_picture(found: Measurements) -> Figure:
     """Draw accepted mass, cost in impressions and rank correlations by temperature."""
-    figure = new_figure(12.0, 3.5)
+    figure = new_figure(12.0, 4.3)
     accepted, cost, agreement = figure.subplots(1, 3)
     warmths = found.temperatures
-    for banner, line in zip(found.banners, ("-", "--", ":"), strict=False):
+    for banner, line in zip(found.banners, ("o-", "s--"), strict=False):
         each = [found.accepted("counterfactual", banner, one) for one in warmths]
         _line(accepted, warmths, each, line, "#0c4c8a", f"{banner} banner")
         for drawn, colour in ((False, "#0c4c8a"), (True, "#e08e0b")):
@@ -219,15 +227,21 @@ def temperature_picture(found: Measurements) -> Figure:
         axis.set_xticks(warmths, [f"{one:g}" for one in warmths])
         axis.set_xlabel("temperature")
         axis.set_title(title, fontsize=10)
-        axis.legend(fontsize=7, frameon=False, handlelength=3.5)
+        axis.legend(  # below the axis, so that it lies on no line
+            fontsize=8, frameon=False, handlelength=3.5, ncols=2, loc="upper center",
+            bbox_to_anchor=(0.5, -0.18),
+        )  # fmt: skip
     return figure
 
 
 def _line(
     axis: Any, places: list[float], each: list[Any], style: str, colour: str, label: str
 ) -> None:
-    kept = [(place, one.mean()) for place, one in zip(places, each, strict=True) if one.size]
-    axis.plot(*zip(*kept, strict=True), style, color=colour, marker="o", markersize=3, label=label)
+    means = [one.mean() if one.size else np.nan for one in each]
+    filled = "white" if style.startswith("s") else colour  # tells large banners' marks apart
+    axis.plot(
+        places, means, style, color=colour, markersize=4, markerfacecolor=filled, label=label
+    )
 
 
 def trained_picture(found: Measurements) -> Figure:
@@ -241,13 +255,13 @@ def trained_picture(found: Measurements) -> Figure:
                 values = found.trained(part, name, banner)
                 if values.size:
                     one = interval(values)
-                    half = 0.0 if np.isnan(one.half_width) else one.half_width
+                    half = one.half_width if values.size >= LEAST_SEEDS else 0.0
                     axis.errorbar(
                         one.mean, place, xerr=half, fmt="o", color=_colour(name), capsize=3
                     )
             axis.set_yticks(range(len(names)), names, fontsize=8)
             axis.invert_yaxis()
-            axis.set_title(f"{banner} banner, {label}", fontsize=9)
+            axis.set_title(f"{banner} banner,\n{label}", fontsize=9)
             axis.grid(alpha=0.25, linewidth=0.5, axis="x")
     for axis in axes[-1]:
         axis.set_xlabel("clicks per page")
@@ -266,7 +280,7 @@ def _row(figure: Figure, found: Measurements) -> list[Any]:
     return list(figure.subplots(1, len(found.banners), squeeze=False)[0])
 
 
-def _legend_above(figure: Figure, columns: int = 4) -> None:
+def _legend_above(figure: Figure, columns: int) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside upper center", ncols=columns, frameon=False, fontsize=8

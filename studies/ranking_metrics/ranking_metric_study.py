@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -48,7 +48,8 @@ class RankingMetrics(Study):
     """
 
     banners: tuple[str, ...] = setting(
-        tuple(BANNERS), "size of the pages", flag="banner", choices=tuple(BANNERS), metavar="SIZE"
+        tuple(BANNERS), "size of the pages", flag="banner", listed=lambda: tuple(BANNERS),
+        read=lambda text: _read_name(text.removesuffix(" banner"), BANNERS), metavar="SIZE",
     )
     seeds: int = setting(5)
     first_seed: int = setting(0, "the first of the seeds", least=0, metavar="N")
@@ -67,7 +68,7 @@ class RankingMetrics(Study):
     )
     learners: tuple[str, ...] = setting(
         tuple(LEARNERS), "rankers that learn from pairs", flag="learner", metavar="NAME",
-        choices=tuple(LEARNERS),
+        listed=lambda: tuple(LEARNERS), read=lambda text: _read_name(text, LEARNERS),
     )
     training_queries: int = setting(
         600, "queries of the world that rankers learn and are tried on, half and half", least=2,
@@ -94,12 +95,23 @@ class RankingMetrics(Study):
     def check(self) -> None:
         """Raise where the study could not run; the world is loaded for it."""
         super().check()
+        for banner in self.banners:
+            checks.choice(banner, tuple(BANNERS), "banners")
+        for learner in self.learners:
+            checks.choice(learner, tuple(LEARNERS), "learners")
         if list(self.sizes) != sorted(set(self.sizes)):
             raise ValueError(f"sizes must ascend, not {', '.join(map(str, self.sizes))}")
         for one in self.temperatures:
             if not float(checks.finite(one, "temperatures", 0)) > 0.0:
                 raise ValueError(f"temperatures must be above 0, not {one}")
-        if world_of(self.world).features is None:
+        world = world_of(self.world)
+        for banner in self.banners:
+            if world.n_docs < BANNERS[banner].slots:
+                raise ValueError(
+                    f"n_docs must be at least {BANNERS[banner].slots}, which a {banner} banner "
+                    f"shows, not {world.n_docs}"
+                )
+        if world.features is None:
             raise ValueError("world: the production ranker needs features, this world has none")
 
     def _traffic(self, banner: str, seed: int, temperature: float) -> TrafficSetting:
@@ -132,18 +144,24 @@ class RankingMetrics(Study):
             for one in every
         ]
         yield Stage(
-            _METRICS, metric_cell, metrics, metric_cells.VERSION, metric_cells.RESULT
-        )
+            _METRICS, metric_cell, metrics, metric_cells.VERSION, metric_cells.RESULT,
+            label=lambda cell: _name_cell(_METRICS, cell.traffic),
+        )  # fmt: skip
         values = [ValueCell(self._traffic(*one, usual), self.sizes) for one in every]
-        yield Stage(_VALUES, value_cell, values, value_cells.VERSION, value_cells.RESULT)
+        yield Stage(
+            _VALUES, value_cell, values, value_cells.VERSION, value_cells.RESULT,
+            label=lambda cell: _name_cell(_VALUES, cell.traffic), may_fail=True,
+        )  # fmt: skip
         training = [
             TrainingCell(self._training_traffic(*one, usual), learner)
             for one in every
             for learner in dict.fromkeys(self.learners)
         ]
         yield Stage(
-            _TRAINING, training_cell, training, training_cells.VERSION, training_cells.RESULT
-        )
+            _TRAINING, training_cell, training, training_cells.VERSION, training_cells.RESULT,
+            label=lambda cell: _name_cell(f"{_TRAINING}, {cell.learner}", cell.traffic),
+            may_fail=True,
+        )  # fmt: skip
 
     def rows(self, results: Results) -> list[Row]:
         """Return the rows of all parts, small banners first."""
@@ -162,16 +180,43 @@ class RankingMetrics(Study):
         """Return the paper's figures, the tables, and the ledger of the paper's claims."""
         found = Measurements(rows, self.temperatures[0])
         lines = ledger_lines(ranking_ledger(found))
+        question = (
+            "Which offline metric orders scoring functions as shuffled traffic, and as deployment, "
+            "would?"
+        )
+        small = self._say_small()
         return Report(
             "Ranking metrics on non-shuffled traffic",
-            "Which offline metric orders scoring functions as shuffled traffic, and as deployment, "
-            "would?",
+            f"{small} {question}" if small else question,
             study_tables(found),
             study_pictures(found),
             {"Ledger of claims": ledger_section(lines, RULES)},
             {"ledger.md": ledger_markdown(lines, RULES)},
-            lines=[reference_spread(found, banner) for banner in found.banners],
+            lines=[
+                *(reference_spread(found, banner) for banner in found.banners),
+                *([small] if small else []),
+            ],
         )
+
+    def _say_small(self) -> str:
+        """Return in words that a run is smaller than the paper's; nothing where it is not."""
+        paper = RankingMetrics()
+        if self.seeds >= paper.seeds and self.sizes[-1] >= paper.sizes[-1]:
+            return ""
+        return (
+            f"This run is for looking, not for deciding: {self.seeds} "
+            f"seed{'' if self.seeds == 1 else 's'} and logs of up to {self.sizes[-1]:,} "
+            f"impressions, where `paper` has {paper.seeds} and {paper.sizes[-1]:,}."
+        )
+
+
+def _read_name(text: str, names: Iterable[str]) -> str:
+    """Return the name that is written, whatever its capitals; what is unknown as it is."""
+    return next((name for name in names if name.lower() == text.strip().lower()), text)
+
+
+def _name_cell(part: str, traffic: TrafficSetting) -> str:
+    return f"{part}, {traffic.banner} banner, T = {traffic.temperature:g}, seed {traffic.seed}"
 
 
 def _row(

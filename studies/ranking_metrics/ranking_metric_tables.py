@@ -19,6 +19,7 @@ from .measurements import (
     Measurements,
 )
 
+LEAST_SEEDS = 3  # below which no intervals are shown: two seeds' are 13 standard errors wide
 ROUGH = ("counterfactual", "estimated", "sharper", "flatter")
 
 
@@ -44,13 +45,14 @@ def agreement_table(found: Measurements) -> PlainTable:
     table = PlainTable(
         "Rank correlation with pairwise disagreement on the long shuffled log", "metric",
         [_describe(found, banner) for banner in found.banners],
-        f"Spearman's over scoring functions. {_legend(found)}. The last line is a paired "
-        "difference.",
+        f"Spearman's over scoring functions; – where a metric is the same for all of them. "
+        f"{_legend(found)}. The last line is a paired difference.",
     )  # fmt: skip
     names = [name for name in found.names(METRIC) if name not in ("reference", "uniform")]
     for name in [*names, *found.names(ESTIMATE)]:
         table.add(LABELS[name], [
-            _show(found.correlations(name, banner, "reference")) for banner in found.banners
+            _show(found.correlations(name, banner, "reference", defined=True))
+            for banner in found.banners
         ])  # fmt: skip
     table.add("counterfactual − pairwise", [
         _show(found.correlations("counterfactual", banner, "reference")
@@ -68,9 +70,10 @@ def variance_table(found: Measurements) -> PlainTable:
         ["accepted mass", "times pairwise's, same standard error", "the same, one draw a click",
          "variance of the shuffled share over counterfactual's",
          "rank correlation, pairwise", "rank correlation, counterfactual"],
-        "Second column: variance over that of pairwise disagreement on the same pages, mean over "
-        "functions; third: if one product is drawn for each click, as in the paper's algorithms. "
-        f"Rank correlations are with the long shuffled log's metric. {_legend(found)}.",
+        "“Times pairwise's”: variance over that of pairwise disagreement on the same pages, mean "
+        "over functions; “one draw a click”: if one product is drawn for each click, as in the "
+        "paper's algorithms. Rank correlations are with the long shuffled log's metric. "
+        f"{_legend(found)}.",
     )  # fmt: skip
     for banner in found.banners:
         for warmth in found.temperatures:
@@ -120,14 +123,17 @@ def value_table(found: Measurements, banner: str) -> ResultTable:
          Metric(columns[1], True, 2, exclude=(LABELS["reference"],))],
         f"{_describe(found, banner)}: offline metrics against deployed values, "
         f"{size:,} impressions",
+        subject="metric", least_seeds=LEAST_SEEDS,
     )  # fmt: skip
     left_out = ("uniform", *ROUGH[1:])
     names = [name for name in found.names(METRIC) if name not in left_out]
-    for name in [*names, *found.names(ESTIMATE)]:
-        table.add(LABELS[name], {
-            columns[0]: found.correlations(name, banner, "deployed"),
+    for name in sorted([*names, *found.names(ESTIMATE)], key=lambda name: name == "reference"):
+        values = {
+            columns[0]: found.correlations(name, banner, "deployed", defined=True),
             columns[1]: found.regrets(name, banner),
-        }, found.seeds)  # fmt: skip
+        }
+        for column, one in values.items():
+            table.add(LABELS[name], {column: one} if one.size else {})
     return table
 
 
@@ -138,12 +144,14 @@ def trained_table(found: Measurements, part: str) -> ResultTable:
         [Metric(name, False, 4, exclude=BOUNDS) for name in columns.values()],
         f"Rankers trained on pairs, {DEPLOYMENTS[part]}: clicks per page on queries that training "
         "did not see",
-    )
+        subject="ranker", least_seeds=LEAST_SEEDS,
+    )  # fmt: skip
     for name in found.names(part):
         values = {
             column: found.trained(part, name, banner) for banner, column in columns.items()
         }
-        table.add(name, {key: one for key, one in values.items() if one.size}, found.seeds)
+        for column, one in values.items():
+            table.add(name, {column: one} if one.size else {})
     return table
 
 
@@ -170,6 +178,8 @@ def _legend(found: Measurements) -> str:
     number = len(found.seeds)
     if number == 1:
         return "One seed, so no intervals"
+    if number < LEAST_SEEDS:
+        return f"Mean of {number} seeds, too few for intervals"
     return f"Mean ± half width of the 95% Student-t interval over {number} seeds"
 
 
@@ -178,4 +188,5 @@ def _show(values: Sequence[float] | Floats, digits: int = 3) -> str:
         return "–"
     one = interval(values)
     text = f"{one.mean:.{digits}f}"
-    return text if np.isnan(one.half_width) else f"{text} ± {one.half_width:.{digits}f}"
+    shown = len(values) >= LEAST_SEEDS and not np.isnan(one.half_width)
+    return f"{text} ± {one.half_width:.{digits}f}" if shown else text

@@ -11,9 +11,13 @@ from scipy.stats import chisquare
 
 from clickgym import data, evaluation
 from clickgym.clickmodels import ClickModel
-from clickgym.studies import Measurements, RankingMetrics, WorldSetting, ranking_ledger
+from clickgym.scripts import main
+from clickgym.studies import Measurements, RankingMetrics, WorldSetting, ranking_ledger, run_study
+from clickgym.studies.ranking_metrics import training_cells
 from clickgym.studies.ranking_metrics.metric_cells import MetricCell, metric_cell
 from clickgym.studies.ranking_metrics.one_click import OneClick
+from clickgym.studies.ranking_metrics.ranking_metric_pictures import study_pictures
+from clickgym.studies.ranking_metrics.ranking_metric_tables import agreement_table, value_table
 from clickgym.studies.ranking_metrics.scoring_functions import BEST, WORST, draw_functions
 from clickgym.studies.ranking_metrics.setting import TrafficSetting, scene_of
 from clickgym.studies.ranking_metrics.traffic import BANNERS, make_production, true_user
@@ -241,6 +245,7 @@ def test_measurements_are_compared_function_by_function():
     assert means == pytest.approx([0.011] * 3)
     assert spreads == pytest.approx([0.001 * np.sqrt(2 / 3)] * 3)
     assert not found.correlations("pi", "small", "deployed").size
+    assert not found.correlations("ips", "small", "deployed", defined=True).size
 
 
 def test_the_ledger_tells_what_holds_from_what_does_not():
@@ -266,6 +271,86 @@ def test_settings_that_cannot_run_are_named_before_anything_is_written():
         replace(small, sizes=(4_000, 2_000)).check()
     with pytest.raises(ValueError, match="temperatures must be above 0, not 0"):
         replace(small, temperatures=(0.0,)).check()
+    short = WorldSetting(n_queries=5, n_docs=5)
+    with pytest.raises(ValueError, match="n_docs must be at least 10, which a large banner shows, "
+                                         "not 5"):  # fmt: skip
+        replace(small, banners=("small", "large"), world=short).check()
     bare = data.World(np.array([[0, 1, 2, 3, 4]]))
     with pytest.raises(ValueError, match="world: the production ranker needs features"):
         replace(small, world=WorldSetting.from_world(bare)).check()
+
+
+def test_a_metric_that_is_the_same_for_all_functions_has_no_rank_correlation():
+    found = Measurements(made_rows(), 0.5)
+    for text in (agreement_table(found).to_markdown(), value_table(found, "small").to_markdown()):
+        (line,) = [one for one in text.splitlines() if one.startswith("| IPS ")]
+        assert line.split("|")[2].strip() in ("–", "-", "—")
+        assert "| metric |" in text
+
+
+def test_two_seeds_are_too_few_for_intervals():
+    for seeds, shown in ((2, False), (3, True)):
+        found = Measurements(made_rows(seeds), 0.5)
+        for table in (agreement_table(found), value_table(found, "small")):
+            text = table.to_markdown()
+            assert ("±" in text) == shown
+            assert ("2 seeds, too few for intervals" in text) != shown
+
+
+def test_tables_stand_where_a_seed_lacks_a_part():
+    rows = [one for one in made_rows() if (one["name"], one["seed"]) != ("ips", 1)]
+    table = value_table(Measurements(rows, 0.5), "small")
+    assert len(table.values("IPS", "loss of its pick, %")) == 2
+    assert table.models[-1] == "pairwise, long shuffled log"
+
+
+def test_pictures_of_one_banner_and_two_seeds_show_what_is_negative():
+    rows = made_rows(2) + [
+        one | {"temperature": 1.0} for one in made_rows(2) if one["part"] != "estimate"
+    ]
+    rows += [row(part, name, 0, 0.1 + seed, seed) for part in ("ordering", "choosing")
+             for name in ("linear, naive pairs", "best possible") for seed in (0, 1)]  # fmt: skip
+    rows += [one | {"name": "shuffled"} for one in rows if one["part"] == "ctr"]
+    pictures = study_pictures(Measurements(rows, 0.5))
+    axis = pictures["samples.png"][1].axes[0]
+    assert axis.get_ylim()[0] < -0.9  # pairwise is wrong throughout
+    for name, (_, figure) in pictures.items():
+        figure.canvas.draw()
+        width = figure.bbox.width
+        texts = [one.title for one in figure.axes]
+        texts += [text for one in figure.axes if one.get_legend() for text in
+                  one.get_legend().get_texts()]  # fmt: skip
+        texts += [text for legend in figure.legends for text in legend.get_texts()]
+        for text in texts:
+            box = text.get_window_extent()
+            assert box.x0 > -1, (name, text)
+            assert box.x1 < width + 1, (name, text)
+
+
+def test_a_report_names_what_failed_and_what_it_is_good_for(tmp_path, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise ValueError("nothing to learn")
+
+    monkeypatch.setitem(training_cells.LEARNERS, "linear", fail)
+    small = replace(RankingMetrics.small(), temperatures=(0.5,), sizes=(1_000,))
+    assert run_study(small, tmp_path) == 1
+    page = (tmp_path / "report.html").read_text()
+    where = "training rankers, linear, small banner, T = 0.5, seed 0"
+    assert page.rindex("What failed") < page.index(where) < page.rindex("Ledger of claims")
+    assert "nothing to learn" in page
+    assert f"failed: {where}" in capsys.readouterr().err
+    assert "for looking, not for deciding: 1 seed and logs of up to 1,000 impressions" in page
+
+
+def test_options_list_their_values_and_take_them_as_tables_write_them(capsys):
+    with pytest.raises(SystemExit):
+        main(["ranking-metrics", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "size of the pages; one of small, large" in text
+    assert "one of linear, LightGBM" in text
+    for words in (("--banner", "small banner"), ("--learner", "lightgbm")):
+        assert main(["ranking-metrics", "quick", "--docs", "3", *words]) == 1
+        assert "--docs must be at least" in capsys.readouterr().err
+    for words in (("--banner", "huge"), ("--learner", "forest")):
+        assert main(["ranking-metrics", "quick", *words]) == 1
+        assert f"{words[0]} must be one of" in capsys.readouterr().err
