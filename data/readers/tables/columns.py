@@ -52,7 +52,7 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
     "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),
-    "weight": (("weight", "sampleweight", "impressions"),),
+    "weight": (("weight", "sampleweight"), ("impressions",)),
     "vertical": (("vertical", "verticaltype"),),
     "vertical_position": (("verticalposition", "verticalrank"),),
 }  # fmt: skip
@@ -77,6 +77,11 @@ class Columns:
     def get(self, role: str) -> str | None:
         """Return the column of a role; None where the table has none."""
         return self.by_role.get(role)
+
+    def without(self, role: str) -> Columns:
+        """Return the same but for one role, which no column has."""
+        by_role = {other: name for other, name in self.by_role.items() if other != role}
+        return Columns(by_role, tuple(other for other in self.guessed if other != role))
 
     def __str__(self) -> str:
         return ", ".join(
@@ -117,6 +122,11 @@ def find_columns(
     _pair_verticals(source, by_role, guessed)
     ordered = {role: by_role[role] for role in NAMES if role in by_role}
     return Columns(ordered, tuple(guessed))
+
+
+def find_impressions(source: TableSource) -> str | None:
+    """Return the column that counts impressions, by its name; None where there is none."""
+    return next((name for name in source.names if _plain(name) == "impressions"), None)
 
 
 def _pair_verticals(source: TableSource, by_role: dict[str, str], guessed: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,10 @@ from ....common.typing import Floats
 from ...log import ClickLog
 from ...world import World
 from .building import Wanted, build_world_and_log
-from .columns import IDS, Columns, find_columns
+from .columns import IDS, Columns, find_columns, find_impressions
 from .formats import adapt
 from .labels import Labels, read_labels
+from .lists import is_lists
 from .report import LogReport
 from .rows import Rows, read_slots, split_texts
 from .slots import Slots
@@ -170,8 +172,10 @@ def read_log(
         )
         rows = Rows(opened.read(names, ids), columns, wanted.features, opened, report)
         report.rows = rows.table.num_rows
-        rows = split_texts(rows, list_separator)
+        rows = _leave_impressions(split_texts(rows, list_separator))
+        columns = rows.columns
         whole = read_slots(rows)
+        _check_sums(rows, weight)
         found = whole if longest is None else _cut_pages(whole, longest, report)
         found, log_propensity = _propensities(rows, whole, found, propensity_of)
         found, log_propensity = _filter_pages(
@@ -193,6 +197,41 @@ def _as_names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _is_index(name: str) -> bool:
     return name.startswith("__index_level_")  # of a pandas frame
+
+
+def _leave_impressions(rows: Rows) -> Rows:
+    """Return rows without a guessed weight that counts the impressions of single documents.
+
+    The rows that have more than one are counted: whoever has such a table has sums.
+    """
+    name = rows.columns.get("weight")
+    long = not is_lists(rows.required("document"))
+    if name is None or "weight" not in rows.columns.guessed or not long:
+        return rows
+    if name != find_impressions(rows.source):
+        return rows
+    columns, report = rows.columns.without("weight"), rows.report
+    many = number(rows.table[name], name, rows.source, missing=1.0) > 1
+    report.count("summed_rows", int(many.sum()))
+    report.columns, report.roles = str(columns), columns.by_role
+    report.unused = tuple(n for n in rows.source.names if n == name or n in report.unused)
+    return replace(rows, columns=columns)
+
+
+def _check_sums(rows: Rows, weight: str | None) -> None:
+    """Refuse counts of clicks beside impressions; count them if ``weight`` says what is meant."""
+    found, impressions = rows.report.oddities, find_impressions(rows.source)
+    counts = found.get("multiple_clicks", 0) + found.get("summed_clicks", 0)
+    if impressions is None or not counts:
+        return
+    if weight is None:
+        raise BadLog(
+            f"{rows.source.where}: {counts:,} documents have two clicks or more beside the column "
+            f"{impressions!r}, so its rows seem to be sums over many pages; click models need the "
+            'pages themselves, a row for each time that a document was shown (weight="" reads it '
+            "as pages all the same)"
+        )
+    rows.report.count("summed_clicks", found.pop("multiple_clicks", 0))
 
 
 def _explain(error: Exception, source: TableSource, columns: Columns) -> BadLog:

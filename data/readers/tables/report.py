@@ -10,8 +10,11 @@ ODDITIES = {
     "clicks_not_shown": "clicks on documents that their page does not show (dropped)",
     "missing_clicks": "clicks that are missing (taken as no click)",
     "multiple_clicks": "documents clicked more than once on a page (taken as one click)",
-    "summed_clicks": "documents with ten clicks or more on a page (taken as one): sums over many "
-    "pages are no log of pages",
+    "summed_clicks": "documents with ten clicks or more on a page, or with two or more beside a "
+    "column of impressions (taken as one): sums over many pages are no log of pages",
+    "summed_rows": "rows with more than one impression (taken as one): sums over many pages are no "
+    "log of pages (weight=… says that a column is how often its whole page was shown)",
+    "weight_conflicts": "pages whose rows have different weights (the first is taken)",
     "all_clicked": "documents, all of them clicked: a table of clicks alone does not say what else "
     "was shown",
     "none_clicked": "documents, none of them clicked",

@@ -134,6 +134,7 @@ def _from_rows(rows: Rows) -> Slots:
     row = first_rows(page, n_pages)
     slots = _assemble(page, order, n_pages, row, Ids(query.codes[row], query.names), document)
     slots.repeats = _name_repeats(rows)
+    _check_weights(rows, page, row)
     slots.clicked = clicks_of_rows(rows.required("click"), page, order, slots, source, rows.report)
     column = rows.column("grade")
     if column is not None:
@@ -220,6 +221,15 @@ def _check_mixed(rows: Rows, page_ids: Integers) -> None:
             'for several queries, so they are no page ids; give page=…, or page="" for none'
         )
     rows.report.count("mixed_pages", mixed)
+
+
+def _check_weights(rows: Rows, page: Integers, first: Integers) -> None:
+    """Count pages whose rows have different weights; ``first`` (n,) is the first row of each."""
+    column = rows.column("weight")
+    if column is not None:
+        values = number(column, "weight", rows.source)
+        differ = values != values[first][page]
+        rows.report.count("weight_conflicts", len(np.unique(page[differ])))
 
 
 def _codes_or_none(column: pa.ChunkedArray) -> Integers:

@@ -113,6 +113,16 @@ def test_a_guessed_page_that_several_queries_have_is_no_page():
     assert len(read_log(PLAIN | {"page": [1, 1, 1, 1]}, page="")[1]) == 2
 
 
+@pytest.mark.filterwarnings("error")
+def test_impressions_are_the_weight_of_whole_pages_only():
+    pages = {"query": ["a", "b"], "docs": [["u", "v"], ["u"]], "clicks": [[0, 1], [0]]}
+    assert read_log(pages | {"impressions": [5, 2]})[1].weight.tolist() == [5, 2]
+    found = read_log(PLAIN | {"impressions": [1, 1, 1, 1]})
+    assert found[1].weight is None
+    assert found.report.unused == ("impressions",)
+    assert "weight" not in found.report.columns
+
+
 def test_two_columns_of_one_name_are_an_error(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("query,doc, doc,rank,click\na,b,c,1,0\n")

@@ -49,6 +49,8 @@ CASES = [
     ("long_pages", 1, MANY),
     ("repeated_rows", 1, {**MIXED, "page": [7, 7, 8, 8, 7]}),
     ("summed_clicks", 1, PLAIN | {"click": [0, 30, 0, 0]}),
+    ("summed_rows", 3, PLAIN | {"impressions": [5, 1, 100, 7]}),
+    ("weight_conflicts", 1, PLAIN | {"weight": [5, 100, 2, 2]}),
     ("all_clicked", 40, EVEN | {"click": [1] * 40}),
     ("none_clicked", 40, EVEN | {"click": [0] * 40}),
     ("empty_pages", 1, CLICKED | {"docs": [["u", "v"], []], "clicks": [["v"], []]}),
@@ -72,6 +74,22 @@ def test_strict_refuses_an_oddity(name, count, table):
 @pytest.mark.filterwarnings("error")
 def test_nothing_is_odd_about_a_plain_log():
     assert read_log(PLAIN, strict=True).report.oddities == {}
+
+
+SUMS = PLAIN | {"click": [0, 8, 3, 1], "impressions": [90, 80, 70, 60]}
+
+
+def test_sums_of_clicks_beside_impressions_are_refused():
+    with pytest.raises(BadLog, match="2 documents have two clicks or more beside .*'impressions'"):
+        read_log(SUMS)
+
+
+@loop_over("weight", ["", "impressions"])
+def test_sums_are_counted_where_the_weight_is_given(weight):
+    with pytest.warns(UserWarning, match="the table: .*2 documents with ten clicks or more .* or "):
+        report = read_log(SUMS, weight=weight).report
+    assert report.oddities["summed_clicks"] == 2
+    assert "multiple_clicks" not in report.oddities
 
 
 def test_features_that_differ_are_counted():
