@@ -80,7 +80,7 @@ SUMS = PLAIN | {"click": [0, 8, 3, 1], "impressions": [90, 80, 70, 60]}
 
 
 def test_sums_of_clicks_beside_impressions_are_refused():
-    with pytest.raises(BadLog, match="2 documents have two clicks or more beside .*'impressions'"):
+    with pytest.raises(BadLog, match=r"2 documents have two clicks or more beside .*'impressions'"):
         read_log(SUMS)
 
 
