@@ -34,6 +34,7 @@ ODDITIES = {
     "rank_gaps": "pages with gaps in their ranks (closed up)",
     "rank_ties": "pages with two documents at one rank (kept in order)",
     "mixed_pages": "page ids that stand for several queries (split)",
+    "shared_pages": "page ids that stand for several sessions or users (split)",
     "colliding_queries": "query ids that stand for several queries (kept apart)",
     "similar_queries": "query ids that differ from another only by case or white space",
     "similar_documents": "document ids that differ from another only by case or white space",

@@ -171,8 +171,12 @@ def _pages_of_rows(
     column = rows.column("page")
     if column is not None:
         page = encode_ids(column, "page", rows.source)
-        pages = number_values(page.codes * np.int64(len(query.names)) + query.codes)
-        _check_mixed(rows, page.codes[first_rows(pages, int(pages.max()) + 1)])
+        joined = number_values(page.codes * np.int64(len(query.names)) + query.codes)
+        owner = page.codes[first_rows(joined, int(joined.max()) + 1)]
+        _check_mixed(rows, owner)
+        pages = _part_people(rows, joined)
+        times = np.bincount(joined[first_rows(pages, int(pages.max()) + 1)])
+        rows.report.count("shared_pages", len(np.unique(owner[times > 1])))
         return pages, None
     if rank is None and rows.column("session") is None:
         raise BadLog(
@@ -188,6 +192,21 @@ def _pages_of_rows(
     pieces = find_pieces(keys, np.flatnonzero(begins), rank, document)
     rows.report.count("page_pieces", int(pieces.sum()))
     return np.cumsum(begins) - 1, pieces
+
+
+def _part_people(rows: Rows, page: Integers) -> Integers:
+    """Return the page of each row, (n,), so that each is of one session and of one user.
+
+    A row without session or user, as an event may be, is of the first that its page has.
+    """
+    for role in _people(rows):
+        codes = _codes_or_none(rows.required(role))
+        known = np.flatnonzero(codes >= 0)[::-1]
+        first = np.full(int(page.max()) + 1, -1)
+        first[page[known]] = codes[known]  # the first row of a page is written last
+        codes = np.where(codes < 0, first[page], codes) + 1
+        page = number_values(page * (codes.max() + np.int64(1)) + codes)
+    return page
 
 
 def _people(rows: Rows) -> list[str]:
@@ -236,6 +255,9 @@ def _codes_or_none(column: pa.ChunkedArray) -> Integers:
     """Return numbers of equal ids, (n,); -1 where there is none, as of a user not logged in."""
     encoded = one_dictionary(column.cast(value_type(column)))
     codes: Integers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    if is_text(encoded.dictionary.type):
+        blank = as_mask(pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), ""))
+        codes = np.append(np.where(blank, -1, np.arange(len(blank))), -1)[codes]
     return codes.astype(np.int64)
 
 

@@ -24,6 +24,10 @@ MANY = {
 }
 SESSIONS = {"query": ["a"] * 4, "doc": list("uvwx"), "click": [0, 1, 0, 0]}
 EVEN = {name: values * 10 for name, values in PLAIN.items()}
+SHARED = {
+    "query": ["a"] * 5, "doc": list("uvuvx"), "rank": [1, 2, 1, 2, 1], "click": [0, 1, 0, 0, 0],
+    "request_id": [7, 7, 7, 7, 8], "session": list("ssttt"),
+}  # fmt: skip
 CASES = [
     ("clicks_not_shown", 2, CLICKED),
     ("missing_clicks", 1, PLAIN | {"click": [0, 1, None, 0]}),
@@ -39,6 +43,7 @@ CASES = [
     ("repeated_queries", 1, SESSIONS | {"doc": list("uvuv"), "session": list("ssss")}),
     ("rank_ties", 1, PLAIN | {"rank": [1, 1, 1, 2], "page": [1, 1, 2, 2]}),
     ("mixed_pages", 1, {**MIXED, "page": [7, 7, 7, 7, 8]}),
+    ("shared_pages", 1, SHARED),
     ("similar_queries", 1, PLAIN | {"query": ["a b", "a b", "A  B", "A  B"]}),
     ("similar_documents", 2, PLAIN | {"doc": ["u", "U", "u ", "w"]}),
     ("similar_documents", 1, PLAIN | {"doc": ["green tea", "green\u00a0tea", "x", "y"]}),

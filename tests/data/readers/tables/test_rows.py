@@ -31,6 +31,35 @@ def assert_is_the_log(pair):
 # Pages
 
 
+REUSED = {
+    "query": ["a"] * 300,
+    "doc": ["u", "v", "w"] * 100,
+    "rank": [1, 2, 3] * 100,
+    "click": [1, 0, 0] * 50 + [0, 0, 0] * 50,
+    "request_id": [row // 3 % 10 for row in range(300)],
+}
+
+
+@loop_over("role", ["user", "session"])
+@pytest.mark.filterwarnings("ignore:.*several sessions or users")
+def test_page_ids_that_users_or_sessions_reuse_are_pages_of_each(role):
+    found = read_log(REUSED | {role: [f"x{row // 3}" for row in range(300)]})
+    assert len(found[1]) == 100
+    assert found[1].clicks.sum(axis=0).tolist() == [50, 0, 0]
+    assert found.report.oddities == {"shared_pages": 10}
+
+
+@loop_over("nobody", [None, "", " "])
+def test_a_row_without_a_user_goes_with_the_others_of_its_page(nobody):
+    users = {"user": ["x", nobody, nobody, nobody, "y"], "page": [1, 1, 1, 2, 2]}
+    assert_is_the_log(read_log(LONG | users, strict=True))
+
+
+def test_page_ids_alone_tell_pages_apart_where_no_session_is_wanted():
+    table = LONG | {"session": list("stuvw"), "page": [1, 1, 1, 2, 2]}
+    assert_is_the_log(read_log(table, session="", strict=True))
+
+
 @loop_over("first", [0, 1])
 def test_ranks_count_from_0_or_1(first):
     ranks = {"rank": [rank - 1 + first for rank in LONG["rank"]]}
