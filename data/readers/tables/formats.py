@@ -13,9 +13,9 @@ from ....common import checks
 from . import records
 from .adapted import Adapted
 from .lists import as_lists, list_lengths, make_lists
-from .sources import BadLog, Source, TableSource
+from .sources import BadLog, Source, TableSource, inside_lists, is_path, own_errors
 from .text import open_source
-from .values import encode_ids, one_dictionary
+from .values import encode_ids
 
 
 def adapt(source: Source, format: str | None) -> Adapted:
@@ -23,12 +23,18 @@ def adapt(source: Source, format: str | None) -> Adapted:
     if format is None:
         return Adapted(open_source(source), {})
     checks.choice(format, tuple(FORMATS), "format")
-    return FORMATS[format](source)
+    return _call(FORMATS[format], source)
 
 
 def adapt_labels(source: Source, format: str | None) -> Adapted:
     """Return grades in the way that a format has them as a plain table."""
-    return _LABELS.get(format or "", _plain)(source)
+    return _call(_LABELS.get(format or "", _plain), source)
+
+
+def _call(adapter: Callable[[Source], Adapted], source: Source) -> Adapted:
+    """Return what an adapter makes of a source; whatever it raises about it names it."""
+    with own_errors(str(source) if is_path(source) else "the table"):
+        return adapter(source)
 
 
 def _plain(source: Source) -> Adapted:
@@ -52,8 +58,11 @@ def _clax(source: Source) -> Adapted:
     table = opened.read(opened.names, ())
     lists = as_lists(table["query_doc_ids"], "documents", opened)
     counts = list_lengths(lists)
+    if not counts.any():
+        raise BadLog(f"{opened.where}: no page shows a document")
     page = np.repeat(np.arange(len(counts)), counts)
-    documents = encode_ids(pa.chunked_array([lists.flatten()]), "document", opened)
+    flat = pa.chunked_array([lists.flatten()])
+    documents = encode_ids(flat, "document", inside_lists(opened, page))
     size = len(counts) + len(documents.names)
     edges = (page, documents.codes + len(counts))
     graph = coo_array((np.ones(len(page), dtype=bool), edges), shape=(size, size))
@@ -90,8 +99,8 @@ def _count_collisions(opened: TableSource) -> int:
     """Return how many query ids stand for several queries."""
     names = ("query_id", "query_md5")
     table = opened.read(names, names)
-    ids, queries = (one_dictionary(table[name]).indices.to_numpy() for name in names)
-    pairs = np.unique(ids.astype(np.int64) << 32 | queries)
+    ids, queries = (encode_ids(table[name], name, opened).codes for name in names)
+    pairs = np.unique(ids << 32 | queries)
     return int((np.bincount(pairs >> 32) > 1).sum())
 
 

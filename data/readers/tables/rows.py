@@ -21,7 +21,7 @@ from .lists import (
 )
 from .report import LogReport
 from .slots import Slots, check_ranks, find_pieces, first_rows, number_values, rank_order
-from .sources import BadLog, TableSource, shorten
+from .sources import BadLog, TableSource, inside_lists, shorten
 from .values import (
     Ids,
     as_mask,
@@ -281,7 +281,7 @@ def _feature_lists(lists: pa.ListArray, source: TableSource) -> Floats:
     if not len(lengths) or not lengths[0]:
         raise BadLog(f"{source.where}: the lists of features are empty")
     flat = pa.chunked_array([lists.flatten()])
-    inside = _ListSource(source, np.repeat(np.arange(len(lengths)), lengths))
+    inside = inside_lists(source, np.repeat(np.arange(len(lengths)), lengths))
     return number(flat, "feature", inside).reshape(len(lengths), -1)
 
 
@@ -293,7 +293,7 @@ def _from_lists(rows: Rows) -> Slots:
     if not lengths.any():
         raise BadLog(f"{source.where}: no page shows a document")
     page = np.repeat(np.arange(len(lengths)), lengths)
-    inside = _ListSource(source, page)
+    inside = inside_lists(source, page)
     document = encode_ids(pa.chunked_array([documents.flatten()]), "document", inside)
     query = encode_ids(rows.required("query"), "query", source)
     flat = _flat_column(rows, "rank", lengths)
@@ -328,20 +328,6 @@ def _features_of_lists(rows: Rows, lengths: Integers, inside: TableSource) -> Fl
             return _feature_lists(as_lists(flat, name, inside), inside)
         columns.append(number(flat, name, inside))
     return np.column_stack(columns)
-
-
-class _ListSource(TableSource):
-    """Names the row of the list that an element is in."""
-
-    def __init__(self, source: TableSource, page: Integers) -> None:
-        super().__init__(source.where, (), source._read, source._place)
-        self.__dict__["_page"] = page
-        self.__dict__["_outer"] = source
-
-    def describe_row(self, row: int) -> str:
-        """Return where the element's list stands."""
-        outer: TableSource = self.__dict__["_outer"]
-        return outer.describe_row(int(self.__dict__["_page"][row]))
 
 
 def _flat_column(rows: Rows, role: str, lengths: Integers) -> pa.ChunkedArray | None:

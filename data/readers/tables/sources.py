@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from ....common.memory import require_memory
+from ....common.typing import Integers
 
 Source = Any  # a path, a frame, an Arrow table
 ADVICE = "read fewer columns, or a part of the log"
@@ -90,6 +91,11 @@ class TableSource:
     def describe_row(self, row: int) -> str:
         """Return where a row (from 0) stands, for errors: the line of a text file, else the row."""
         return f"{self.where}, {self._place(row)}"
+
+
+def inside_lists(source: TableSource, row: Integers) -> TableSource:
+    """Return a source whose rows are elements of lists: errors name the ``row`` (n,) of each."""
+    return replace(source, names=(), _place=lambda element: source._place(int(row[element])))
 
 
 def from_table(where: str, table: pa.Table) -> TableSource:

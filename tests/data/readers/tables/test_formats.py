@@ -185,3 +185,23 @@ def test_open_bandit_rows_are_pages_of_one_slot(tmp_path):
 def test_a_column_that_a_format_must_have_is_named(format):
     with pytest.raises(BadLog, match=r"no column '.*which this format has"):
         read_log({"something": [1]}, format=format)
+
+
+BROKEN = [
+    (
+        "baidu-ultr", "row 1: the query_md5 is missing",
+        {"query_id": [1, 1], "query_md5": ["a", None], "text_md5": ["u", "v"], "position": [1, 2],
+         "click": [0, 1]},
+    ),
+    ("clax", "no page shows a document", {"query_doc_ids": [[], []], "clicks": [[], []]}),
+    (
+        "clax", "row 1: the document is missing",
+        {"query_doc_ids": [[1, 2, 3], [4, None]], "clicks": [[0, 1, 0], [0, 1]]},
+    ),
+]  # fmt: skip
+
+
+@loop_over(("format", "said", "table"), BROKEN)
+def test_a_broken_table_of_a_format_is_our_own_error(format, said, table):
+    with pytest.raises(BadLog, match=f"the table.*{said}"):
+        read_log(table, format=format)

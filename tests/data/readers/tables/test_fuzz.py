@@ -19,7 +19,14 @@ SUFFIXES = (
     "csv", "tsv", "txt", "jsonl", "json", "parquet", "arrow", "feather", "csv.gz", "csv.zst",
     "jsonl.gz",
 )  # fmt: skip
-FORMATS = ("yandex-2011", "yandex-2013", "pyclick", "sessions")
+FORMATS = (
+    "yandex-2011", "yandex-2013", "pyclick", "sessions", "clax", "baidu-ultr", "open-bandit",
+)  # fmt: skip
+TABLES = {  # columns that a format of tables has, and those that it may have
+    "clax": (("query_doc_ids", "clicks"), ("query_id", "doc_ids", "positions")),
+    "baidu-ultr": (("query_md5", "text_md5", "position", "click"), ("query_id", "url_md5")),
+    "open-bandit": (("item_id", "position", "click", "propensity_score"), ("timestamp",)),
+}
 HEADER = b"query,doc,rank,click,propensity,grade,weight,time\n"
 FEW = settings(
     max_examples=40,
@@ -183,4 +190,13 @@ COLUMN = st.one_of(
 def test_wrong_types_in_tables(columns, feature):
     chosen = {"features": feature, "grade": "", "time": ""} if feature in columns else {}
     said = refusal(columns, **chosen)
+    assert said is None or said.startswith("the table")
+
+
+@FEW
+@given(st.sampled_from(sorted(TABLES)), st.data())
+def test_wrong_types_in_tables_of_a_format(format, data):
+    must, may = (dict.fromkeys(names, COLUMN) for names in TABLES[format])
+    columns = data.draw(st.fixed_dictionaries(must, optional=may))
+    said = refusal(columns, format=format)
     assert said is None or said.startswith("the table")
