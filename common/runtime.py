@@ -1,4 +1,4 @@
-"""The machine and the caller: cores, warnings at the line that called us, missing extras."""
+"""The machine and the caller: cores, warnings at the caller's line, missing extras, output."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def say(text: object) -> None:
+    """Print what others may read while work goes on; nobody need listen (``| head -1``)."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clickgym import agents, clickmodels, data, evaluation, policies, studies
-from clickgym.common.runtime import import_extra
+from clickgym.common.runtime import import_extra, say
 from clickgym.scripts._shared.command_inputs import (
     SLOTS,
     USER,
@@ -24,7 +24,7 @@ from clickgym.scripts._shared.command_inputs import (
     run_settings,
 )
 from clickgym.scripts._shared.command_options import changes, option, parse
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.studies.worlds import logging_of, user_of, world_of
 
 NO_USER = "there is no true user to deploy on: nobody knows how the log's own users would click"

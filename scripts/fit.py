@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clickgym import clickmodels, data, studies
+from clickgym.common.runtime import say
 from clickgym.scripts._shared.command_inputs import real_logs, require_files
 from clickgym.scripts._shared.command_options import option, parse
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.studies.own_log.kept_logs import LOG
 from clickgym.studies.own_log.tables import explain_columns, saved_log
 from clickgym.studies.runner import compare_settings, require_writable
@@ -98,6 +99,8 @@ def read_parts(settings: Fit) -> Parts:
         found.append(_read_test(settings.test, settings, world))
     if settings.clicked_only:
         found = [log[log.clicks.any(axis=1)] for log in found]
+        if not all(map(len, found)):
+            raise ValueError("--clicked-only leaves no page: none has a click")
     parts = found if len(found) > 1 else _split(found[0], settings, report)
     names = ("train", "test") if len(parts) == 2 else ("train", "validation", "test")
     named = dict(zip(names, parts, strict=True))

@@ -15,10 +15,11 @@ import numpy as np
 
 from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.common import checks
+from clickgym.common.runtime import say
 from clickgym.evaluation.offpolicy.slate_estimates import ENOUGH
 from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._shared.command_options import option, parse
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies.runner import require_writable
 

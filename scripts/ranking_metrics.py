@@ -10,10 +10,11 @@ from pathlib import Path
 
 from clickgym import clickmodels, data, evaluation, policies
 from clickgym.common import checks
+from clickgym.common.runtime import say
 from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._shared.command_inputs import require_same_world
 from clickgym.scripts._shared.command_options import option, parse
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies import RankingMetrics
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clickgym import agents, clickmodels, data, studies
+from clickgym.common.runtime import say
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._shared.command_inputs import (
@@ -26,7 +27,7 @@ from clickgym.scripts._shared.command_inputs import (
     saved_settings,
 )
 from clickgym.scripts._shared.command_options import changes, flags, option, parse, require_known
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log, say
+from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.studies.engine.artefacts import FitCell, fit_model, fit_parts
 from clickgym.studies.runner import require_writable
 from clickgym.studies.worlds import (
@@ -155,6 +156,11 @@ class Setup:
             raise ValueError(
                 f"--model {settings.model} must be fitted to a log, which only true users make: "
                 "give --log, or the file of a saved model"
+            )
+        if log is not None and fitted and not all(map(len, log.split(SPLIT, settings.seed)[:2])):
+            raise ValueError(
+                f"--log {settings.log}: a log of {len(log)} page{'s' * (len(log) != 1)} is too "
+                f"small to fit --model {settings.model} to a part and validate it on another"
             )
         slots = SLOTS if log is None else log.slots
         if settings.slots is None and log is None and not fitted and settings.model != TRUE_USER:

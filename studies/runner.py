@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common import checks
+from ..common.runtime import say
 from ..common.storage import write_text
 from ..evaluation.reporting.formats import PlainTable
 from ..evaluation.reporting.page import tables_section
@@ -139,6 +140,8 @@ def run_study(
     require_writable(folder)
     study = study.resolved()
     compare_settings(folder, study, overwrite)
+    if preface := study.preface():
+        say(preface)
     outcome = compute_study(study, folder, jobs, retry_failed, scheduler)
     for name, rows in study.files(outcome.rows).items():
         _replace_rows(folder / name, rows)

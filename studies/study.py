@@ -223,6 +223,10 @@ class Study(ABC):
         """Return the study with settings that only files tell, after ``check`` has found them."""
         return self
 
+    def preface(self) -> str:
+        """Return what to say before the work begins, such as what was read; "" for nothing."""
+        return ""
+
     @abstractmethod
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the stages in their order.

@@ -1,8 +1,12 @@
-"""Simulated logs written as tables that other people might have: texts as ids, and oddities."""
+"""Simulated logs written as tables that other people might have: texts as ids, and oddities.
+
+``python tests/own_tables.py clicks.csv`` writes the one that docs/own_log.md shows the report on.
+"""
 
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +85,12 @@ def true_value(world, user, rankings: Path, frequencies):
         ranking[place, : len(pages[query])] = [documents[one] for one in pages[query]]
     weight = frequencies[asked] / frequencies[asked].sum()
     return float(weight @ user.expected_clicks(asked, ranking))
+
+
+def write_example(path: Path):
+    """Write 20,000 pages of 400 queries, more than 200,000 rows."""
+    return write_table(path, simulate(400, 30, 20_000, seed=1)[2])
+
+
+if __name__ == "__main__":
+    write_example(Path(sys.argv[1]))

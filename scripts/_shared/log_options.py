@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +40,3 @@ def read_own_log(options: LogOptions, path: str | None = None, **given: Any) -> 
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(re.sub("^columns:", "--column:", str(error))) from error
-
-
-def say(text: object) -> None:
-    """Print what others may read while work goes on; nobody need listen (``| head -1``)."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -84,6 +84,14 @@ class Findings:
         return CrossTable(names, judges, values, own)
 
     @cached_property
+    def nothing_to_learn(self) -> str:
+        """Why the clicks tell no documents apart: there is none, or all are clicked; else ""."""
+        rates = {row["value"] for row in where(self.rows, part="rank", quantity="click_rate")}
+        if rates <= {0.0, None}:
+            return "No document was clicked"
+        return "Every document that was shown was clicked" if rates <= {1.0, None} else ""
+
+    @cached_property
     def suspect(self) -> int | None:
         """The policy whose own model promises most above the others' median."""
         return None if self.cross is None else self.cross.suspect
@@ -91,7 +99,7 @@ class Findings:
     @cached_property
     def only_own_judge(self) -> bool:
         """Whether that promise is far above what the others say."""
-        if self.cross is None or self.suspect is None:
+        if self.cross is None or self.suspect is None or self.nothing_to_learn:
             return False
         others = self.cross.others[self.suspect]
         return bool(self.cross.excess[self.suspect] > CLEAR * max(others, 1e-12))
@@ -105,14 +113,21 @@ class Findings:
         own. Pairs can: see ``CrossTable.leads``. Of rankings that are ahead of equally many, the
         one with the largest gain over the pages as logged by ``lift``, as always with two models,
         which have no impartial judge; with a single model, the one that it promises most for.
+        None where no ranking is ahead of another.
         """
-        if self.cross is None:
+        if self.cross is None or self.nothing_to_learn or self.undecided:
             return None
         if self.suspect is None:
             return int(np.argmax(self.cross.promised))
         gains = [self.lift(place) for place in range(len(self.cross.policies))]
         first = [-np.inf if gain is None else gain for gain in gains]
         return max(range(len(first)), key=lambda place: (self.leading[place], first[place]))
+
+    @cached_property
+    def undecided(self) -> bool:
+        """Whether impartial judges compare the rankings, and none is ahead of another."""
+        several = self.cross is not None and len(self.cross.judges) > 2
+        return several and not any(self.leading)
 
     @cached_property
     def leading(self) -> list[int]:
@@ -145,6 +160,12 @@ class Findings:
 
 def summarise(found: Findings, name: str) -> str:
     """Return the paragraph at the top of the page."""
+    if found.nothing_to_learn:
+        why = (
+            f"{found.nothing_to_learn}, so the log does not tell which documents users like: no "
+            "model and no ranking is recommended or doubted."
+        )
+        return " ".join(filter(None, [_say_log(found, name), why, _say_failures(found)]))
     parts = [_say_log(found, name), _say_models(found), _say_suspect(found), _say_policy(found)]
     parts += [_say_estimates(found), _say_log_limits(found), _say_failures(found)]
     return " ".join(part for part in parts if part)
@@ -154,8 +175,8 @@ def _say_log(found: Findings, name: str) -> str:
     pages, queries = found.of_log("impressions"), found.of_log("queries")
     clicks = found.of_log("clicks_per_page")
     return (
-        f"{name} has {pages:,.0f} pages of {queries:,.0f} queries, with {clicks:.3f} clicks per "
-        "page."
+        f"{name} has {_count(pages, 'page', 'pages')} of {_count(queries, 'query', 'queries')}, "
+        f"with {clicks:.3f} clicks per page."
     )
 
 
@@ -203,6 +224,11 @@ def _say_suspect(found: Findings) -> str:
 
 def _say_policy(found: Findings) -> str:
     cross, place = found.cross, found.recommended
+    if found.undecided:
+        return (
+            "Nothing tells the rankings apart: compared in pairs, each by the models that "
+            "suggested neither of the two, none is ahead of another."
+        )
     if cross is None or place is None:
         return ""
     name = cross.policies[place]
@@ -255,7 +281,7 @@ def _say_estimates(found: Findings) -> str:
         return f"Estimates without any model rest on effectively {size} of {pages:,.0f} pages."
     return (
         f"The log cannot confirm {cross.policies[place]}: estimates without any model rest on "
-        f"effectively {size} of {pages:,.0f} held-out pages{advice}."
+        f"effectively {size} of {_count(pages, 'held-out page', 'held-out pages')}{advice}."
     )
 
 
@@ -280,6 +306,10 @@ def _say_log_limits(found: Findings) -> str:
 def _say_failures(found: Findings) -> str:
     failed = [row["model"] or row["quantity"] for row in where(found.rows, part="failure")]
     return f"What failed, and is missing below: {_join(failed)}." if failed else ""
+
+
+def _count(number: float | None, one: str, many: str) -> str:
+    return f"{number or 0:,.0f} {one if number == 1 else many}"
 
 
 def _is(names: Sequence[Any]) -> str:

@@ -144,9 +144,11 @@ def _estimate_tables(found: Findings) -> list[PlainTable]:
         return []
     (logging,) = where(found.rows, part="logging", quantity="propensities")
     doubts = [row["text"] for row in where(found.rows, part="logging", quantity="doubt")]
-    left_out = f" {logging['value']:,.0f} pages that show a document twice are left out." if (
-        logging["value"]
-    ) else ""  # fmt: skip
+    left_out = (
+        f" Pages left out for showing a document twice: {logging['value']:,.0f}."
+        if logging["value"]
+        else ""
+    )
     table = PlainTable(
         "Estimates without a click model, from held-out pages, clicks per page", "ranking",
         [text for name in ESTIMATORS.values() for text in (name, "effective pages")],
@@ -238,6 +240,8 @@ def _log_table(found: Findings) -> PlainTable:
     (columns,) = where(found.rows, part="log", quantity="columns")
     groups = ["all" if len(found.groups) == 1 else ", ".join(map(str, g)) for g in found.groups]
     legend = f"Columns: {columns['text'] or 'those of a saved log'}."
+    (unused,) = where(found.rows, part="log", quantity="unused")
+    legend += f" Columns not read: {unused['text']}." if unused["text"] else ""
     table = PlainTable("Numbers", "number", ["value"], legend)
     for quantity, (name, form) in _NUMBERS.items():
         table.rows[name] = [_number(found.of_log(quantity), form)]

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from ... import clickmodels
 from ...common import checks
+from ...data import ClickLog
 from ...data.readers.tables.report import ODDITIES
 from ..constants import FOUR_MODELS
 from ..engine.grid import Result
@@ -46,7 +49,7 @@ from .estimates import EstimateCell, Estimated, estimate_cell
 from .kept_logs import WORLD, LogSetting, part_path
 from .log_fits import LogFitCell, publish_model
 from .own_log_report import make_report
-from .source import HALVES, TRAIN, VALIDATION, WHOLE, LogSource, read_source, split_log
+from .source import HALVES, TEST, TRAIN, VALIDATION, WHOLE, LogSource, read_source, split_log
 from .tables import OwnLog, explain_columns
 
 DESCRIBING, FITTING, COMPARING = "describing the log", "fitting models", "comparing halves"
@@ -118,8 +121,32 @@ class OwnLogReport(Study):
         if self.split_by and self.split_by not in log.extra:
             known = explain_columns(log, self.split_by, found.report)
             raise ValueError(f"split_by: {self.split_by!r}; {known}")
-        if len(log) < 10:
-            raise ValueError(f"{self.log}: {len(log)} pages are too few to split")
+        self._check_parts(log)
+
+    def _check_parts(self, log: ClickLog) -> None:
+        """Raise where a part of the log would have no page."""
+        parts = split_log(log, self.split_by, self.seed)
+        empty = [name for name in (TRAIN, VALIDATION, TEST) if not len(parts[name])]
+        if self.stability and not empty:
+            empty = [name for name in HALVES if not len(parts[name])]
+        if not empty:
+            return
+        pages = f"{len(log)} page{'s' * (len(log) != 1)}"
+        if not self.split_by:
+            raise ValueError(
+                f"{self.log}: too few pages to split, {pages}: none is left for {empty[0]}"
+            )
+        values = len(np.unique(log.extra[self.split_by]))
+        raise ValueError(
+            f"split_by: {self.split_by!r} has {values} value{'s' * (values != 1)} in {pages}, and "
+            f"those of a value stay together: no page is left for {empty[0]}"
+        )
+
+    def preface(self) -> str:
+        """Return what the reader says of the log."""
+        report = self.read().report
+        assert report is not None
+        return str(report) if report.columns else "\n".join(report.notes)
 
     def resolved(self) -> Self:
         """Return the report with the log and its parts."""
@@ -277,6 +304,7 @@ def _log_rows(numbers: Result, found: OwnLog) -> list[Row]:
         )
     ]  # fmt: skip
     rows.append(_row("log", "columns", text=report.columns))
+    rows.append(_row("log", "unused", text=", ".join(report.unused)))
     rows += [_row("oddity", ODDITIES[name], count) for name, count in report.oddities.items()]
     rows += [_row("note", str(number), text=note) for number, note in enumerate(report.notes, 1)]
     rows += [

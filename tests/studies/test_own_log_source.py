@@ -54,7 +54,10 @@ def test_a_longer_page_is_left_out_where_pages_have_propensities(tmp_path, capsy
     kept = data.ClickLog.load(out / "parts" / "log.parquet")
     assert (len(kept), kept.slots) == (299, 4)
     assert kept.log_propensity == pytest.approx(np.log(0.04))
-    page = (out / "report.html").read_text(encoding="utf-8")
+    said, page = capsys.readouterr().out, (out / "report.html").read_text(encoding="utf-8")
+    assert "1 page is left out for having more documents than the usual 4" in said
+    assert ("query=query (guessed)" in said) == (not saved)
+    assert ("query=query (guessed)" in page) == (not saved)
     assert "1 page is left out for having more documents than the usual 4" in page
     assert "Propensities of the log: its own, as logged" in page
     assert "beyond the last slot" not in page
@@ -128,3 +131,53 @@ def test_a_saved_log_of_another_world_is_refused_with_advice(tmp_path, capsys, c
     assert main([command, log, "--world", str(tmp_path / "other"), "--out", "none"]) == 1
     assert "log.parquet: " in (said := capsys.readouterr().err)
     assert "give the world options that the log was collected with" in said
+
+
+@loop_over(
+    ("header", "value", "options", "message"),
+    [
+        ("user", lambda page: "ann", ["user"], "--split-by: 'user' has 1 value in 30 pages"),
+        ("time", lambda page: page // 15, ["time"], "--split-by: 'time' has 2 values in 30 pages"),
+    ],
+)
+def test_parts_without_a_page_are_named_before_anything_is_written(
+    tmp_path, capsys, header, value, options, message
+):
+    path = tmp_path / f"{header}.csv"
+    rows = [f"{p},q,d{d},{int(d == p % 2)},{value(p)}" for p in range(30) for d in range(2)]
+    path.write_text("\n".join([f"page,query,document,click,{header}", *rows]))
+    out = tmp_path / "out"
+    assert main(["report", str(path), *SMALL, "--split-by", *options, "--out", str(out)]) == 1
+    assert message in (said := capsys.readouterr().err)
+    assert "no page is left for validation" in said
+    assert not out.exists()
+
+
+@loop_over(
+    ("command", "message"),
+    [("report", "too few pages to split, 1 page"), ("train", "a log of 1 page is too small")],
+)
+def test_a_single_page_is_refused_before_anything_is_written(tmp_path, capsys, command, message):
+    path, out = write_pages(tmp_path / "clicks.csv", [4]), tmp_path / "out"
+    assert main([command, "--log", str(path), "--model", "PBM", "--out", str(out)]) == 1
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_as_many_pages_as_fit_takes_become_a_report(tmp_path):
+    path = write_pages(tmp_path / "clicks.csv", [4] * 9)
+    assert main(["report", str(path), *SMALL, "--out", str(tmp_path / "out")]) == 0
+
+
+def test_a_log_without_a_click_recommends_and_doubts_nothing(tmp_path, capsys):
+    path = write_pages(tmp_path / "clicks.csv", [4] * 60)
+    lines = [line.rsplit(",", 2) for line in path.read_text().splitlines()]
+    rows = [f"{start},0," if number else f"{start},click,none" for number, (start, _, _) in
+            enumerate(lines)]  # fmt: skip
+    path.write_text("\n".join(rows))
+    assert main(["report", str(path), *SMALL, "--out", str(tmp_path / "out")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "clicks.csv has 60 pages of 3 queries, with 0.000 clicks per page. No document" in said
+    assert "no model and no ranking is recommended or doubted" in said
+    assert main(["fit", str(path), "--clicked-only", "--out", str(tmp_path / "fit")]) == 1
+    assert "--clicked-only leaves no page: none has a click" in capsys.readouterr().err
