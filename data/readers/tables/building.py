@@ -26,7 +26,7 @@ from .values import EMPTY, Ids, as_mask, as_texts, number, page_array, whole_num
 _KEPT = ("session", "user", "time", "page")  # roles that stay with the log
 _BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"  # white space of any script, and marks of no width
 _FEW = 20  # shown documents, which may all be clicked by chance
-_ADVICE = "slots= cuts long pages; or give fewer features, or read a part of the log"
+_ADVICE = "read fewer slots (slots), fewer features, or a part of the log"
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,10 @@ def _grades(
             if labels is not None
             else (rows.source.describe_row(int(slots.row[slots.page[index]])) + ", on its page")
         )
-        raise BadLog(f"{where}: a grade of {grade[index]}, outside -1..{max_grade} (max_grade=…)")
+        raise BadLog(
+            f"{where}: a grade of {grade[index]}, outside -1..{max_grade} "
+            '(grade="" reads the log without grades; in Python, max_grade=… allows higher ones)'
+        )
     given = (grade >= 0) & (pair >= 0)
     votes = np.bincount(
         pair[given] * (max_grade + 1) + grade[given], minlength=len(pairs.query) * (max_grade + 1)

@@ -92,7 +92,8 @@ def clicks_of_lists(
 ) -> Booleans:
     """Return the clicked slots, (S,), of rows with one page each.
 
-    Lists of flags or counts are as long as those of the documents; others are lists of ids.
+    Lists of flags or counts are as long as those of the documents, or missing for a page without
+    a click; others are lists of ids.
     """
     if is_lists(column):
         lists = as_lists(column, "click", source)
@@ -109,21 +110,33 @@ def clicks_of_lists(
             f"documents, not one {column.type} for the whole page"
         )
     found = list_lengths(lists)
+    missing = _are_blank(column) & (found == 0) & (lengths > 0)
     flat = pa.chunked_array([lists.flatten()])
     if not len(flat):
         return np.zeros(len(slots.clicked), dtype=bool)
     counts = click_counts(flat, "click", source)
     if counts is not None:
-        differ = np.flatnonzero(found != lengths)
-        if not len(differ):
-            return _flags(counts[order], report)
-        if np.isin(counts, (0, 1)).all() and 2 * len(differ) <= len(lengths):
+        are_flags = bool((np.isin(counts, (0, 1)) | np.isnan(counts)).all())
+        differ = np.flatnonzero((found != lengths) & ~missing)
+        if not len(differ) and (are_flags or not missing.any()):
+            every = np.full(len(slots.clicked), np.nan)
+            every[~np.repeat(missing, lengths)] = counts
+            return _flags(every[order], report)
+        if are_flags and len(differ) and 2 * len(differ) <= len(lengths):
             row = int(differ[0])
             raise BadLog(
                 f"{source.describe_row(row)}: {lengths[row]} documents, but {found[row]} clicks"
             )
     pages = np.repeat(np.arange(len(found)), found)
     return match_clicks(slots, pages, encode_ids(flat, "click", source), report)
+
+
+def _are_blank(column: pa.ChunkedArray) -> Booleans:
+    """Return which rows have no list, (n,): none at all, or an empty text."""
+    blank = as_mask(column.is_null())
+    if is_text(value_type(column)):
+        blank |= as_mask(pc.equal(pc.utf8_trim_whitespace(as_texts(column)), ""))
+    return blank
 
 
 def _has_ids(column: pa.ChunkedArray) -> bool:

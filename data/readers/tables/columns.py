@@ -51,7 +51,7 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
          "servertime", "requesttime", "searchtime"),
     ),
     "propensity": (("propensity", "propensityscore", "pscore", "loggingprobability"),),
-    "grade": (("grade", "relevance", "label", "judgement", "judgment", "rating"),),
+    "grade": (("grade", "relevance", "label", "judgement", "judgment"),),
     "weight": (("weight", "sampleweight"), ("impressions",)),
     "vertical": (("vertical", "verticaltype"),),
     "vertical_position": (("verticalposition", "verticalrank"),),
@@ -95,11 +95,13 @@ def find_columns(
     given: Mapping[str, str | None],
     kept: Sequence[str] = (),
     required: Sequence[str] = REQUIRED,
+    names: Mapping[str, tuple[tuple[str, ...], ...]] = NAMES,
 ) -> Columns:
     """Return the column of every role; raise where one is missing or could be several.
 
     ``given`` maps roles to columns; None is to be guessed, ``""`` means that there is none.
-    ``kept`` are columns with a use of their own, which no guess may take.
+    ``kept`` are columns with a use of their own, which no guess may take; ``names`` are those that
+    people use, by role.
     """
     named = {role: name for role, name in given.items() if name}
     for what, name in (*named.items(), *(("features or extra", name) for name in kept)):
@@ -109,7 +111,7 @@ def find_columns(
     guessed = []
     for role in NAMES:
         if role in given and given[role] is None:
-            found = _guess(source, role, {*by_role.values(), *kept})
+            found = _guess(source, role, names[role], {*by_role.values(), *kept})
             if found is not None:
                 by_role[role] = found
                 guessed.append(role)
@@ -154,8 +156,10 @@ def _doubt_header(source: TableSource) -> str:
     return "; does its first line name the columns?" if odd or len(source.names) == 1 else ""
 
 
-def _guess(source: TableSource, role: str, taken: set[str]) -> str | None:
-    for group in NAMES[role]:
+def _guess(
+    source: TableSource, role: str, names: tuple[tuple[str, ...], ...], taken: set[str]
+) -> str | None:
+    for group in names:
         free = [name for name in source.names if name not in taken]
         found = [name for name in free if _plain(name) in group]
         if not found:  # a field of records: items.item_id

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ....common.typing import Booleans, Integers
-from .columns import find_columns
+from .columns import NAMES, find_columns
 from .formats import adapt_labels
 from .lists import as_lists, is_lists, list_lengths
 from .sources import BadLog, Source
@@ -56,7 +56,9 @@ def read_labels(source: Source, format: str | None) -> Labels:
     adapted = adapt_labels(source, format)
     opened = adapted.source
     roles = dict.fromkeys(("query", "document", "grade"), None) | dict(adapted.columns)
-    columns = find_columns(opened, roles, required=("query", "document", "grade"))
+    # In a log a rating may be anybody's stars; here it can be nothing but the grade.
+    known = NAMES | {"grade": (*NAMES["grade"], ("rating",))}
+    columns = find_columns(opened, roles, required=("query", "document", "grade"), names=known)
     names = columns.by_role
     table = opened.read(names.values(), [names["query"], names["document"]])
     query = encode_ids(table[names["query"]], "query", opened)

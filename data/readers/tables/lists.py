@@ -66,11 +66,14 @@ def list_lengths(lists: pa.ListArray) -> Integers:
     return lengths
 
 
-def make_lists(values: pa.Array, row: Integers, n_rows: int) -> pa.ListArray:
-    """Return values as lists: those of each of the rows, which rise."""
+def make_lists(
+    values: pa.Array, row: Integers, n_rows: int, missing: Booleans | None = None
+) -> pa.ListArray:
+    """Return values as lists: those of each of the rows, which rise; some may be ``missing``."""
     ends = np.cumsum(np.bincount(row, minlength=n_rows))
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
-    return pa.ListArray.from_arrays(offsets, values)
+    mask = None if missing is None else pa.array(missing)
+    return pa.ListArray.from_arrays(offsets, values, mask=mask)
 
 
 def _parse_brackets(column: pa.ChunkedArray, what: str, source: TableSource) -> pa.ListArray:
@@ -206,6 +209,28 @@ def _name_shown(document: pa.ChunkedArray, click: pa.ChunkedArray, separator: st
 def split_at(column: pa.ChunkedArray, separator: str) -> pa.ListArray:
     """Return texts split at a separator, as lists."""
     return split(as_texts(column), rf"(?:\Q{separator}\E)+", " \t")
+
+
+def split_beside(
+    column: pa.ChunkedArray, documents: pa.ListArray, separator: str, are_clicks: bool
+) -> pa.ListArray:
+    """Return texts split at a separator, as lists; that of an empty text is missing.
+
+    An empty piece keeps its place, as a missing value, where every row has as many pieces as
+    documents; of clicks only if they are flags or counts, for ids have no places.
+    """
+    texts = _joined(pc.fill_null(as_texts(column), ""))
+    blank = as_mask(pc.equal(pc.utf8_trim_whitespace(texts), ""))
+    pieces = pc.split_pattern(texts, separator)
+    values = pc.utf8_trim(pieces.flatten(), " \t")
+    alike = blank | (list_lengths(pieces) == list_lengths(documents))
+    if not alike.all() or (are_clicks and not are_counts(pa.chunked_array([values]))):
+        pieces = split_at(column, separator)
+        values = pieces.flatten()
+    row = np.repeat(np.arange(len(texts)), list_lengths(pieces))
+    kept = pa.array(~blank[row])
+    values = pc.if_else(pc.equal(values, ""), None, values).filter(kept)
+    return make_lists(values, row[~blank[row]], len(texts), blank)
 
 
 def looks_like_lists(column: pa.ChunkedArray) -> str | None:

@@ -261,8 +261,8 @@ def _propensities(
     by_slot = _is_of_slots(rows, whole, propensity_of)
     if not by_slot and (slots.lengths < whole.lengths).any():
         raise BadLog(
-            f"{rows.source.where}: slots= cuts pages whose propensities are of the whole page; "
-            'leave it out, or give propensity="" to do without propensities'
+            f"{rows.source.where}: pages are cut to fewer slots, but their propensities are of the "
+            'whole page; keep all slots, or give propensity="" to do without propensities'
         )
     if slots.propensity is None:  # list rows with one number per page
         values = number(column, "propensity", rows.source)[slots.row]

@@ -14,7 +14,7 @@ import pyarrow.csv
 from ....common.memory import require_memory
 from ....common.typing import Booleans, Integers
 from .adapted import Adapted
-from .lists import make_lists, split
+from .lists import list_lengths, make_lists, split
 from .sources import ADVICE, BadLog, Source, TableSource, is_path, own_errors
 from .values import as_mask
 
@@ -300,10 +300,13 @@ def sessions(source: Source) -> Adapted:
         "clicks": _bracketed(lines, every, 4, "clicks"),
     }
     roles = {"query": "query", "document": "documents", "click": "clicks", "session": "session"}
-    if (lines.lengths[every] == 6).all():
-        columns["grades"] = _session_grades(lines, every)
+    graded = lines.lengths[every] >= 6
+    oddities = {}
+    if graded.any():
+        columns["grades"] = _known_grades(lines, every, graded, columns["documents"])
         roles["grade"] = "grades"
-    return Adapted(lines.as_source(pa.table(columns), every), roles)
+        oddities["ungraded_lines"] = int((~graded).sum())
+    return Adapted(lines.as_source(pa.table(columns), every), roles, oddities)
 
 
 def session_labels(source: Source) -> Adapted:
@@ -318,6 +321,19 @@ def session_labels(source: Source) -> Adapted:
     }
     roles = {"query": "query", "document": "documents", "grade": "grades"}
     return Adapted(lines.as_source(pa.table(columns), every), roles)
+
+
+def _known_grades(
+    lines: _Lines, every: Integers, graded: Booleans, documents: pa.ListArray
+) -> pa.ListArray:
+    """Return the grades of lines that have them, and missing ones for the documents of others."""
+    given, rest = np.flatnonzero(graded), np.flatnonzero(~graded)
+    grades = _session_grades(lines, every[given])
+    unknown = np.repeat(rest, list_lengths(documents)[rest])
+    row = np.concatenate([np.repeat(given, list_lengths(grades)), unknown])
+    values = pa.concat_arrays([grades.flatten(), pa.nulls(len(unknown), pa.string())])
+    order = np.argsort(row, kind="stable")
+    return make_lists(values.take(pa.array(order)), row[order], len(every))
 
 
 def _session_grades(lines: _Lines, every: Integers) -> pa.ListArray:

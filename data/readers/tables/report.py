@@ -42,6 +42,7 @@ ODDITIES = {
     "tiny_propensities": "pages with a tiny propensity (below 1e-5 per slot)",
     "long_pages": "pages longer than 99% of the pages are",
     "empty_pages": "pages without a document (dropped)",
+    "ungraded_lines": "lines without grades, though others have them (taken as not judged)",
     "grade_conflicts": "documents with different grades (the most frequent is taken)",
     "feature_conflicts": "documents with different features (the first are taken)",
     "unknown_labels": "grades of documents that no page shows (dropped)",

@@ -18,6 +18,7 @@ from .lists import (
     list_lengths,
     looks_like_lists,
     split_at,
+    split_beside,
 )
 from .report import LogReport
 from .slots import Slots, check_ranks, find_pieces, first_rows, number_values, rank_order
@@ -87,13 +88,17 @@ def split_texts(rows: Rows, separator: str | None) -> Rows:
             f"{rows.source.where}: list_separator= splits texts, but the column "
             f"{by_role['document']!r} has {value_type(document)}, or lists in brackets"
         )
-    table = rows.table
+    table, documents = rows.table, split_at(document, separator)
     lists = ("document", "click", "rank", "grade", "propensity")
     for name in {*(by_role[role] for role in lists if role in by_role), *rows.features}:
         column = table[name]
         if is_text(value_type(column)) and not is_lists(column):
-            pieces = pa.chunked_array([split_at(column, separator)])
-            table = table.set_column(table.column_names.index(name), name, pieces)
+            are_clicks = name == by_role["click"]
+            pieces = documents
+            if name != by_role["document"]:
+                pieces = split_beside(column, documents, separator, are_clicks)
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, pa.chunked_array([pieces]))
     return replace(rows, table=table)
 
 

@@ -95,7 +95,7 @@ def test_the_report_shows_what_was_guessed():
 
 
 def test_features_and_extra_columns_are_not_guessed_to_be_something_else():
-    world, log = read_log(PLAIN | {"rating": [0.5, 1, 2, 3]}, features="rating")
+    world, log = read_log(PLAIN | {"relevance": [0.5, 1, 2, 3]}, features="relevance")
     assert world.features[0, :, 0].tolist() == [0.5, 1.0]
     assert not world.has_grades
     assert log.extra == {}
@@ -121,6 +121,13 @@ def test_impressions_are_the_weight_of_whole_pages_only():
     assert found[1].weight is None
     assert found.report.unused == ("impressions",)
     assert "weight" not in found.report.columns
+
+
+def test_a_rating_is_no_grade_but_in_a_table_of_labels():
+    stars = PLAIN | {"rating": [5, 4.5, 3, 1]}
+    assert not read_log(stars)[0].has_grades
+    labels = {"query": ["a"], "doc": ["v"], "rating": [3]}
+    assert read_log(stars, labels=labels)[0].relevance[0].tolist() == [-1, 3]
 
 
 def test_two_columns_of_one_name_are_an_error(tmp_path):

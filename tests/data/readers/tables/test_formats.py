@@ -205,3 +205,11 @@ BROKEN = [
 def test_a_broken_table_of_a_format_is_our_own_error(format, said, table):
     with pytest.raises(BadLog, match=f"the table.*{said}"):
         read_log(table, format=format)
+
+
+def test_a_line_without_grades_loses_those_of_no_other(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("s1\tq1\t[a, b]\t[1, 1]\t[0, 1]\t[2, 4]\ns2\tq1\t[b, c]\t[1, 1]\t[0, 0]\n")
+    with pytest.warns(UserWarning, match="1 lines without grades, though others have them"):
+        world, _ = read_log(path, format="sessions")
+    assert world.relevance.tolist() == [[2, 4, -1]]

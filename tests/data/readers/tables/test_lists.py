@@ -118,3 +118,47 @@ def test_a_list_that_is_cut_off_is_an_error_with_its_line(tmp_path):
     path.write_text(f"query,docs,clicks\n{row}{row}{row.replace('y]', 'z')}")
     with pytest.raises(BadLog, match=r"cut\.csv, line 4: .*'\[x, z' is no list in brackets"):
         read_log(path)
+
+
+@pytest.mark.filterwarnings("ignore:.*clicks that are missing")
+def test_an_empty_flag_keeps_its_place():
+    table = {"query": ["a", "b"], "docs": ["1|2|3", "3|1|2"], "clicks": ["|1|", "1||0"]}
+    found = read_log(table)
+    assert found[1].clicks.tolist() == [[False, True, False], [True, False, False]]
+    assert found.report.oddities == {"missing_clicks": 3}
+
+
+@pytest.mark.filterwarnings("error")
+def test_empty_pieces_beside_ids_of_clicked_documents_are_none():
+    table = {"query": ["a", "b"], "docs": ["u|v|w", "w|u|v"], "clicks": ["|v|", ""]}
+    assert pages_of(table, list_separator="|")[1] == [[False, True, False], [False, False, False]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_empty_grade_in_a_split_text_is_not_judged():
+    table = {"query": ["a"], "docs": ["x|y|z"], "clicks": ["0|1|0"], "grade": ["3||1"]}
+    assert read_log(table)[0].relevance.tolist() == [[3, -1, 1]]
+
+
+@pytest.mark.filterwarnings("ignore:.*clicks that are missing")
+@loop_over("clicks", [[[0, 1], None], ["[0, 1]", ""], ["[0, 1]", None], ["0|1", ""]])
+def test_a_page_without_flags_has_no_click(clicks):
+    docs = ["x|y", "x|z"] if clicks[0] == "0|1" else [["x", "y"], ["x", "z"]]
+    options = {"list_separator": "|"} if clicks[0] == "0|1" else {}
+    found = read_log({"query": ["a", "b"], "docs": docs, "clicks": clicks}, **options)
+    assert found[1].clicks.tolist() == [[False, True], [False, False]]
+    assert found.report.oddities == {"missing_clicks": 2}
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_beside_pages_without_any_are_ids():
+    table = {"query": ["a", "b"], "docs": [[17], [18]], "clicks": [[17], None]}
+    assert pages_of(table)[1] == [[True], [False]]
+
+
+def test_null_instead_of_flags_in_json_lines_is_no_click(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = ('"docs": ["x", "y"], "clicks": [0, 1]', '"docs": ["y", "z"], "clicks": null')
+    path.write_text("".join(f'{{"query": "a", {row}}}\n' for row in rows))
+    with pytest.warns(UserWarning, match="2 clicks that are missing"):
+        assert read_log(path)[1].clicks.tolist() == [[False, True], [False, False]]

@@ -268,7 +268,7 @@ def test_pages_that_are_cut_have_the_propensities_of_their_slots_only():
     given = LONG | {"propensity": [0.5, 0.5, 0.25, 0.5, 0.5]}
     _, log = read_log(given, slots=1)
     np.testing.assert_allclose(np.exp(log.log_propensity), [0.5, 0.5])
-    with pytest.raises(BadLog, match="slots= cuts pages whose propensities are of the whole page"):
+    with pytest.raises(BadLog, match=r"cut to fewer slots, but their propensities .* whole page"):
         read_log(LONG | {"propensity": [0.5] * 5}, slots=2)
 
 
