@@ -129,12 +129,21 @@ class ClickModel(Shared):
         probs = check_conditionals(self, probs, outcomes.shape)
         return log_of_outcomes(probs, outcomes).sum(axis=1)
 
-    def sample(self, query: ArrayLike, ranking: ArrayLike, rng: Generator) -> Booleans:
-        """Draw clicks, (n, K) bool."""
+    def sample(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Booleans:
+        """Draw clicks, (n, K) bool; a model that knows no verticals ignores the pages' blocks."""
         self.require(GENERATIVE)
         query, ranking = check_pages(self, query, ranking)
         columns = np.ascontiguousarray(ranking.T)
-        return np.ascontiguousarray(self.sample_columns(query, columns, rng).T)
+        blocks = self.vertical_arguments(vertical, vertical_position)
+        return np.ascontiguousarray(self.sample_columns(query, columns, rng, **blocks).T)
 
     def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
         """Draw clicks for pages laid out slot by slot, (K, n), without checking them.
@@ -165,7 +174,14 @@ class ClickModel(Shared):
         return sum_over_prefixes(self, query, ranking)
 
     def estimate_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, samples: int, rng: Generator
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        samples: int,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
     ) -> tuple[Floats, Floats]:
         """Estimate ``click_probs`` from ``samples`` draws per page.
 
@@ -175,9 +191,10 @@ class ClickModel(Shared):
         """
         samples = checks.positive_integer(samples, "samples", 2)
         query, ranking = check_pages(self, query, ranking)
+        blocks = self.vertical_arguments(vertical, vertical_position)
         total = np.zeros(ranking.shape)
         for _ in range(samples):
-            total += self.sample(query, ranking, rng)
+            total += self.sample(query, ranking, rng, **blocks)
         probs = total / samples
         return probs, np.sqrt(probs * (1.0 - probs) / (samples - 1))
 
@@ -237,7 +254,7 @@ class ClickModel(Shared):
         They are empty where there are no blocks, and for a model that knows no verticals, which
         thus ignores them: ``model.click_probs(query, ranking, **model.vertical_arguments(…))``.
         """
-        if not self.knows_verticals or vertical is None or vertical_position is None:
+        if not self.knows_verticals or (vertical is None and vertical_position is None):
             return {}
         return {"vertical": vertical, "vertical_position": vertical_position}
 

@@ -26,6 +26,9 @@ class Ensemble(ClickModel):
     predicted them well counts for more further down the page. Relevance is the members' mean.
     Everything costs what it costs for all members.
 
+    ``vertical`` and ``vertical_position`` go to the members that know verticals; others ignore
+    them.
+
     Parameters
     ----------
     members : sequence of ClickModel
@@ -55,6 +58,7 @@ class Ensemble(ClickModel):
         everything = (member.capabilities for member in self.members)
         # Of this ensemble, not of the class: members may be able to do less than others.
         self.__dict__["capabilities"] = frozenset.intersection(*everything)
+        self.__dict__["knows_verticals"] = any(member.knows_verticals for member in self.members)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,16 +101,21 @@ class Ensemble(ClickModel):
         return self._relevance
 
     def conditional_click_probs(
-        self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        clicks: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
     ) -> Floats:
         """Return P(C_k = 1 | c_<k), (n, K): the members', weighted by P(member | c_<k).
 
         Of members that are no distributions over clicks it is the plain mean.
         """
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        probs = np.stack([
-            member.conditional_click_probs(query, ranking, clicks) for member in self.members
-        ])  # fmt: skip
+        blocks = vertical, vertical_position
+        probs = np.stack(self._ask("conditional_click_probs", blocks, query, ranking, clicks))
         if GENERATIVE not in self.capabilities:
             return probs.mean(axis=0)
         outcomes = np.cumsum(log_of_outcomes(probs, clicks), axis=2)
@@ -118,27 +127,65 @@ class Ensemble(ClickModel):
         result: Floats = (weights * probs).sum(axis=0) / np.where(total > 0, total, 1.0)
         return result
 
-    def log_likelihood(self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike) -> Floats:
+    def log_likelihood(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        clicks: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
         """Return log P(clicks | query, ranking), (n,)."""
         self.require(GENERATIVE)
-        each = [member.log_likelihood(query, ranking, clicks) for member in self.members]
+        each = self._ask("log_likelihood", (vertical, vertical_position), query, ranking, clicks)
         return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
 
-    def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+    def click_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
         """Return P(C_k = 1), (n, K): the members' mean."""
         self.require(GENERATIVE)
         query, ranking = check_pages(self, query, ranking)
-        return np.mean([member.click_probs(query, ranking) for member in self.members], axis=0)
-
-    def expected_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
-        """Return the expected number of clicks of each page, (n,): the members' mean."""
-        self.require(GENERATIVE)
-        each = [member.expected_clicks(query, ranking) for member in self.members]
+        each = self._ask("click_probs", (vertical, vertical_position), query, ranking)
         return np.mean(each, axis=0)
 
-    def score_columns(self, query: Integers, columns: Integers) -> Floats:
+    def expected_clicks(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return the expected number of clicks of each page, (n,): the members' mean."""
+        self.require(GENERATIVE)
+        each = self._ask("expected_clicks", (vertical, vertical_position), query, ranking)
+        return np.mean(each, axis=0)
+
+    def score_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n): the members' mean."""
-        return np.mean([member.score_columns(query, columns) for member in self.members], axis=0)
+        blocks = vertical, vertical_position
+        return np.mean(self._ask("score_columns", blocks, query, columns), axis=0)
+
+    def _ask(self, method: str, blocks: tuple[Any, Any], *pages: Any) -> list[Any]:
+        """Return what each member says, asked with the blocks if it knows any."""
+        return [
+            getattr(member, method)(*pages, **member.vertical_arguments(*blocks))
+            for member in self.members
+        ]
 
     @property
     def cheap_scores(self) -> bool:
@@ -157,7 +204,14 @@ class Ensemble(ClickModel):
             total += member.score_columns(query, columns) if rough is None else rough
         return total / len(self.members)
 
-    def spread(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+    def spread(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
         """Return how much the members disagree about the expected clicks of pages, (n,).
 
         It is the standard deviation over members (0 with one member): where a policy's pages have
@@ -167,10 +221,19 @@ class Ensemble(ClickModel):
         query, ranking = check_pages(self, query, ranking)
         if len(self.members) == 1:
             return np.zeros(len(query))
-        each = [member.expected_clicks(query, ranking) for member in self.members]
+        blocks = vertical, vertical_position
+        each = self._ask("expected_clicks", blocks, query, ranking)
         return np.std(each, axis=0, ddof=1)
 
-    def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:
+    def sample_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Booleans:
         """Draw clicks, (K, n): a member for each page, then its clicks."""
         clicks = np.empty(columns.shape, dtype=bool)
         chosen = rng.integers(len(self.members), size=len(query))
@@ -178,11 +241,22 @@ class Ensemble(ClickModel):
             rows = np.flatnonzero(chosen == number)
             if len(rows):
                 part = np.ascontiguousarray(columns[:, rows])
-                clicks[:, rows] = member.sample_columns(query[rows], part, rng)
+                blocks = member.vertical_arguments(vertical, vertical_position)
+                own = {name: np.asarray(column)[rows] for name, column in blocks.items()}
+                clicks[:, rows] = member.sample_columns(query[rows], part, rng, **own)
         return clicks
 
-    def sample_page(self, query: int, ranking: list[int], uniforms: Uniforms) -> list[bool]:
+    def sample_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> list[bool]:
         """Draw the clicks of one page."""
         (uniform,) = uniforms.take(1)
         member = self.members[min(int(uniform * len(self.members)), len(self.members) - 1)]
-        return member.sample_page(query, ranking, uniforms)
+        block = member.vertical_arguments(vertical, vertical_position)
+        return member.sample_page(query, ranking, uniforms, **block)

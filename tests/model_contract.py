@@ -478,7 +478,10 @@ def assert_same_state(model, other, tolerance=0.0):
     first, second = model.state(), other.state()
     assert first.keys() == second.keys(), "the two models have other parameters in state()"
     for key, value in first.items():
-        np.testing.assert_allclose(value, second[key], rtol=0, atol=tolerance, err_msg=key)
+        if isinstance(value, str):
+            assert value == second[key], key
+        else:
+            np.testing.assert_allclose(value, second[key], rtol=0, atol=tolerance, err_msg=key)
 
 
 def simulate(n=60, short=False, weighted=False, user="DBN"):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ...common import checks
 from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
-from ..base import GENERATIVE, ClickModel
+from ..base import ClickModel
 from ..pages import check_pages
 from ..reading.attractiveness import WithAttractiveness, read_probabilities
 from ..ubm import UBM
@@ -234,21 +234,6 @@ class VerticalModel(WithAttractiveness, ClickModel):
         self._over_chunks(query, columns.T, rows, blocks, ask)
         return result
 
-    def sample(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
-    ) -> Booleans:
-        """Draw clicks, (n, K) bool."""
-        query, ranking = check_pages(self, query, ranking)
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
-        columns = np.ascontiguousarray(ranking.T)
-        return np.ascontiguousarray(self.sample_columns(query, columns, rng, **blocks).T)
-
     def sample_columns(
         self,
         query: Integers,
@@ -291,26 +276,6 @@ class VerticalModel(WithAttractiveness, ClickModel):
             vertical=np.array([vertical]), vertical_position=np.array([vertical_position]),
         )  # fmt: skip
         return clicks[:, 0].tolist()
-
-    def estimate_click_probs(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        samples: int,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Estimate ``click_probs`` from ``samples`` draws per page; returns it and its error."""
-        self.require(GENERATIVE)
-        samples = checks.positive_integer(samples, "samples", 2)
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
-        total = np.zeros(np.shape(ranking))
-        for _ in range(samples):
-            total += self.sample(query, ranking, rng, **blocks)
-        probs = total / samples
-        return probs, np.sqrt(probs * (1.0 - probs) / (samples - 1))
 
     def _find_blocks(
         self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int

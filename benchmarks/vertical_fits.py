@@ -1,0 +1,123 @@
+"""Do FCM and VCM find their users again, and what can no log of clicks tell?
+
+    python benchmarks/vertical_fits.py
+
+500,000 impressions of 200 queries with 20 documents each, ten in random order on a page, with a
+block of one of four types at a random position; perplexity on 100,000 other pages. Errors are means
+over types and positions, all shown equally often. "same tables" is a VCM user who reads alike
+whether attracted by the block or not.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from _measure import new_parser
+
+from clickgym import clickmodels, data, evaluation
+from clickgym.clickmodels import FCM, VCM
+
+# Attention by position in a simulator of federated search: blocks of media, and of text.
+MEDIA = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.3, 0.25, 0.2, 0.15, 0.1]
+TEXT = [0.95, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05]
+DECAYING = [0.68, 0.61, 0.48, 0.34, 0.28, 0.2, 0.11, 0.1, 0.08, 0.06]
+CASES = [("FCM", "steep"), ("FCM", "decaying"), ("VCM", "decaying"), ("VCM", "same tables")]
+
+
+def make_user(
+    kind: str,
+    gamma: str = "decaying",
+    queries: int = 200,
+    docs: int = 20,
+    slots: int = 10,
+    seed: int = 0,
+) -> FCM | VCM:
+    """Return a true user of four types of blocks.
+
+    With ``gamma="steep"`` nearly all pages are clicked, examination depends on the latest click as
+    in published tables, and FCM's β(0) is 1; "decaying" examination depends on the rank alone, and
+    β(0) is 0.8. VCM's γ1 is another table, but the same with "same tables".
+    """
+    rng = np.random.default_rng(seed)
+    rank, latest = np.arange(slots)[:, None], np.arange(slots)
+    distance = np.where(latest == 0, rank + 1, np.maximum(rank + 1 - latest, 1))
+    if gamma == "steep":
+        values = rng.choice([0.491912, 0.570803, 0.695883, 0.931482], (queries, docs))
+        table = np.where(latest == 0, 0.99 / (1 + 0.5 * rank), 0.5 / distance**0.8)
+        spread = 1.0
+    else:
+        values = rng.choice([0.02, 0.06, 0.4, 0.6, 0.8], (queries, docs))
+        values *= rng.uniform(0.8, 1.2, values.shape)
+        table = np.tile(np.array(DECAYING[:slots])[:, None], (1, slots))
+        spread = 1.25
+    media, text = np.array(MEDIA[: slots + 1]), np.array(TEXT[: slots + 1])
+    attention = np.stack([media, 0.9 * media, text, np.full(slots + 1, 0.5)])
+    if kind == "FCM":
+        far = np.abs(np.arange(-slots, slots))
+        return FCM(values, table, attention, 1.0 / (far + spread).clip(1.0))
+    upwards = rng.uniform(0.2, 0.8, attention.shape)
+    vertical = np.where(latest == 0, 0.9 / (1 + 0.3 * rank), 0.7 / distance**0.4)
+    return VCM(values, table, table if gamma == "same tables" else vertical, attention, upwards)
+
+
+def make_log(
+    user: FCM | VCM, n: int, seed: int = 1, without: float = 0.0, short: bool = False
+) -> data.ClickLog:
+    """Return random pages with blocks of all types at all positions; some have none, or are short.
+
+    A share ``without`` has no block; with ``short`` pages have 0 to K results.
+    """
+    rng = np.random.default_rng(seed)
+    queries, docs = user.shape
+    query = rng.integers(0, queries, n).astype(np.int32)
+    ranking = np.argsort(rng.random((n, docs)), axis=1)[:, : user.max_slots]
+    if short:
+        length = rng.integers(0, user.max_slots + 1, n)
+        ranking = np.where(np.arange(user.max_slots) < length[:, None], ranking, -1)
+    kinds = rng.integers(0, len(user.attention), n).astype(np.int32)
+    kinds[rng.random(n) < without] = -1
+    places = rng.integers(0, user.max_slots + 1, n).astype(np.int32)
+    clicks = user.sample(query, ranking, rng, vertical=kinds, vertical_position=places)
+    return data.ClickLog(query, ranking, clicks, vertical=kinds, vertical_position=places)
+
+
+def plain_world(user: FCM | VCM) -> data.World:
+    """Return the world of a user's queries, whose grades tell nothing."""
+    return data.World(np.zeros(user.shape, dtype=int))
+
+
+def describe(kind: str, gamma: str, impressions: int) -> str:
+    """Return a row of the table."""
+    user = make_user(kind, gamma)
+    log, test, world = make_log(user, impressions), make_log(user, 100_000, 2), plain_world(user)
+    begin = time.perf_counter()
+    model = clickmodels.fit(kind, log, world)
+    seconds = time.perf_counter() - begin
+    assert isinstance(model, (FCM, VCM))
+    ubm = clickmodels.fit("UBM", log, world)
+    oracle, own, plain = (evaluation.perplexity(one, test).mean for one in (user, model, ubm))
+    errors = [np.abs(model.attention - user.attention)]
+    if isinstance(model, VCM) and isinstance(user, VCM):
+        errors.append(np.abs(model.upwards - user.upwards))
+    numbers = [f"{part.mean():.3f}" for error in errors for part in (error[:, 0], error[:, 1:])]
+    cells = [kind, gamma, *numbers, *["–"] * (4 - len(numbers))]
+    cells += [f"{own / oracle - 1:.3%}", f"{plain / oracle - 1:.3%}", f"{seconds:.0f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = new_parser(__doc__)
+    parser.add_argument("--impressions", type=int, default=500_000)
+    options = parser.parse_args()
+    print(
+        "| user | examination | attention's error, v = 0 | v ≥ 1 | direction's, v = 0 | v ≥ 1 "
+        "| perplexity above the oracle's | UBM's | seconds |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    for kind, gamma in CASES:
+        print(describe(kind, gamma, options.impressions), flush=True)
+
+
+if __name__ == "__main__":
+    main()
