@@ -95,6 +95,13 @@ class Policy:
         """Return the ranking (n, K) that takes the likeliest next document at every slot."""
         raise NotImplementedError(f"{type(self).__name__} does not define greedy()")
 
+    def document_scores(self) -> Floats | None:
+        """Return a score of every document, (Q, N), that ``greedy`` ranks by; None without one.
+
+        Rankings say how the documents that they show compare, and nothing of the others.
+        """
+        return None
+
     def marginals(self, query: int) -> Any:
         """Return the exact moments of one query's pages, or None where they must be sampled.
 

@@ -181,6 +181,10 @@ class PlackettLuce(Policy):
         ranking = self._page(np.argsort(-self.weights[query], axis=1, kind="stable"))
         return np.where(np.arange(self.slots) < self._n_candidates[query, None], ranking, -1)
 
+    def document_scores(self) -> Floats:
+        """Return the weights, (Q, N)."""
+        return self.weights
+
     def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
         """Return how often each slot shows each document for one query, (K, N): exact."""
         return Placements(race_placements(self._logs[query], self.slots))

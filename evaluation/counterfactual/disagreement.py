@@ -31,12 +31,17 @@ class Disagreement(Estimate):
     effective_pages : float
         Over how many pages the accepted mass is spread: (Σ b)² / Σ b², b the accepted mass of a
         page, but never more than Σ b, the number of samples that are accepted on average.
+    tied : float
+        The share of the accepted mass in which both products have the same score and a half is
+        counted; NaN for whole pages. A ranking ties all products that it does not show, so two
+        functions are compared fairly only where both tie little.
     estimated_propensities : bool
         Whether the logging policy was itself estimated from a log; the method says so.
     """
 
     rejected: float = 0.0
     effective_pages: float = 0.0
+    tied: float = math.nan
     estimated_propensities: bool = False
 
 

@@ -121,11 +121,11 @@ class DrawnPairs:
         function; what the pairs are is worked out once, when this object is made.
         """
         tables = [find_scores(one, self.log, self.policy) for one in scores]
-        wrong = self._count_wrong(tables)
+        wrong, tied = self._count_wrong(tables)
         accepted = self._by_page(self.mass)
         if self.policy is not None:
             warn_few_accepted(float(self.counts @ accepted), self.samples)
-        return [
+        found = [
             estimate_disagreement(
                 self._by_page(row), accepted, self.counts,
                 samples=self.samples, impressions=self.log.impressions, method=self.method,
@@ -134,6 +134,9 @@ class DrawnPairs:
             )
             for table, row in zip(tables, wrong, strict=True)
         ]  # fmt: skip
+        for result, ties in zip(found, tied, strict=True):
+            result.tied = min(float(ties) / float(self.counts @ accepted), 1.0)
+        return found
 
     def difference(self, one: Scores, other: Scores) -> Estimate:
         """Return the disagreement of ``one`` minus that of ``other``, with its standard error.
@@ -144,7 +147,7 @@ class DrawnPairs:
         interval is that of "no other page seen".
         """
         tables = [find_scores(scores, self.log, self.policy) for scores in (one, other)]
-        first, second = self._count_wrong(tables)
+        (first, second), _ = self._count_wrong(tables)
         return estimate_difference(
             self._by_page(first - second), self._by_page(self.mass), self.counts,
             impressions=self.log.impressions, method=f"{self.method}, difference",
@@ -153,15 +156,18 @@ class DrawnPairs:
             same=bool(np.array_equal(tables[0], tables[1])),
         )  # fmt: skip
 
-    def _count_wrong(self, tables: Sequence[Floats]) -> Floats:
-        """Return the mass of each click's samples that disagree with each table, (T, C)."""
-        wrong = np.zeros((len(tables), len(self.page)))
+    def _count_wrong(self, tables: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return each click's mass that disagrees with each table, (T, C), and all ties, (T,)."""
+        wrong, tied = np.zeros((len(tables), len(self.page))), np.zeros(len(tables))
         with progress(len(self.page), "pairs") as advance:
             for part, weights in self._chunks():
+                counts = self.counts[self.page[part]]
                 for number, table in enumerate(tables):
-                    wrong[number, part] = (weights * self._compare(table, part)).sum(axis=1)
+                    outcome = self._compare(table, part)
+                    wrong[number, part] = (weights * outcome).sum(axis=1)
+                    tied[number] += counts @ (weights * (outcome == 0.5)).sum(axis=1)
                 advance(len(weights))
-        return wrong
+        return wrong, tied
 
     def preferences(self) -> Preferences:
         """Return the accepted pairs to learn from: clicked documents against drawn ones.

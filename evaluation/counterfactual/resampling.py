@@ -38,7 +38,8 @@ def pairwise_disagreement(
     log : ClickLog
         Weights count. Several clicks on a page are samples of their own.
     scores : (Q, N) floats, anything with ``relevance()``, or Policy
-        The scoring function. Of a policy, the places of its greedy rankings.
+        The scoring function. Of a policy, its weights (Plackett-Luce) or the places of its greedy
+        rankings; documents that those do not show are equal, and ``tied`` says how much that is.
     clicked_pairs : str
         "reject" leaves pairs of two clicked products out, "keep" compares them as well: a product
         that was clicked together with a better scored one then counts as a disagreement.
@@ -72,7 +73,8 @@ def counterfactual_disagreement(
     log : ClickLog
         Weights count. Several clicks on a page are samples of their own.
     scores : (Q, N) floats, anything with ``relevance()``, or Policy
-        The scoring function. Of a policy, the places of its greedy rankings.
+        The scoring function. Of a policy, its weights (Plackett-Luce) or the places of its greedy
+        rankings; documents that those do not show are equal, and ``tied`` says how much that is.
     policy : Policy
         Who made the log; a deterministic one is an error, because every sample would be rejected.
     clicked_pairs : str

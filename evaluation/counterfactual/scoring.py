@@ -30,8 +30,9 @@ def find_scores(scores: Scores, log: ClickLog, policy: Policy | None = None) -> 
     Parameters
     ----------
     scores : (Q, N) floats, anything with ``relevance()``, or Policy
-        A policy stands for the places of its greedy rankings; documents that it does not show
-        are equal, below all that it shows.
+        A policy stands for the scores that it ranks by, where it has them (``document_scores``:
+        Plackett-Luce), else for the places of its greedy rankings; documents that it does not
+        show are then equal, below all that it shows.
     policy : Policy, optional
         Who made the log: scores must then have its shape. Otherwise they must have the log's
         queries and documents.
@@ -51,7 +52,8 @@ def find_scores(scores: Scores, log: ClickLog, policy: Policy | None = None) -> 
 def _make_table(scores: Any, log: ClickLog) -> ArrayLike:
     if isinstance(scores, Policy):
         _check_world(scores, log)
-        return _score_places(scores)
+        own = scores.document_scores()
+        return _score_places(scores) if own is None else own
     relevance = getattr(scores, "relevance", None)
     if callable(relevance):
         _check_world(scores, log)

@@ -84,6 +84,10 @@ class EstimatedLogging(Policy):
         """Return the estimate's greedy rankings, (n, K)."""
         return self.policy.greedy(query)
 
+    def document_scores(self) -> Floats | None:
+        """Return the estimate's scores, (Q, N), where it has some."""
+        return self.policy.document_scores()
+
     def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
         """Return the estimate's moments, exact where those of ``policy`` are."""
         return self.policy.slate_moments(query, samples, seed)

@@ -88,3 +88,47 @@ def test_a_policy_that_did_not_make_the_log_is_doubted(files):
             "--world", f"{files}/world.safetensors", "--scorer", f"{files}/good.safetensors",
             "--logging-policy", f"{files}/wrong.safetensors",
         ]) == 0  # fmt: skip
+
+
+def test_scores_in_ids_of_ones_own_are_compared_and_ties_are_shown(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    names = np.array(["shoe", "hat", "bag", "sock"])
+    rows = ["query,document,rank,click,page"]
+    for page in range(400):
+        order = names[rng.permutation(4)]
+        clicked = rng.random(4) < 0.3 + 0.3 * (order == "hat")
+        rows += [f"q{page % 3},{order[r]},{r + 1},{int(clicked[r])},{page}" for r in range(4)]
+    rows += [f"q0,{name},{r + 1},1,400" for r, name in enumerate(["hat", "hat", "bag", "sock"])]
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    table = ["query,document,score", "q9,hat,1", "q0,glove,3"]
+    table += [f"q{q},{name},{score}" for q in range(3) for name, score in
+              zip(names, (1.0, 9.0, 1.0, 0.5), strict=True)]  # fmt: skip
+    (tmp_path / "scores.csv").write_text("\n".join(table))
+    words = ["ranking-metrics", "own", f"{tmp_path}/log.csv", "--scores", f"{tmp_path}/scores.csv"]
+    assert main(words) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 pages that show a document twice are left out" in text
+    assert "%" in text.partition("scores.csv")[2]
+    world, log = data.read_log(tmp_path / "log.csv")
+    scores = data.read_scores(tmp_path / "scores.csv", world)
+    log = log[:400]
+    for option in ("reject", "keep"):
+        assert main([*words, "--clicked-pairs", option, "--resample", "page"]) == 0
+        text = capsys.readouterr().out
+        assert f"{evaluation.pairwise_disagreement(log, scores, option):.4f}" in text
+
+
+def test_options_reach_the_metric(files, capsys):
+    good, logging = f"{files}/good.safetensors", f"{files}/logging.safetensors"
+    log, policy = data.ClickLog.load(files / "log.parquet"), policies.Policy.load(logging)
+    scorer = policies.Policy.load(good)
+    seen = set()
+    for keep, resample in (("reject", "order"), ("keep", "order"), ("reject", "page")):
+        words = ("--scorer", good, "--logging-policy", logging)
+        assert run(files, *words, "--clicked-pairs", keep, "--resample", resample) == 0
+        wanted = evaluation.counterfactual_disagreement(log, scorer, policy, keep, resample)
+        seen.add(f"{wanted:.4f}")
+        text = capsys.readouterr().out
+        assert f"{wanted:.4f}" in text
+        assert f"{wanted.tied:.0%}" in text
+    assert len(seen) == 3

@@ -227,6 +227,27 @@ def test_documents_that_a_policy_does_not_show_are_equal_and_last():
     assert pairwise_disagreement(log, shows_one) == pytest.approx((0.0 + 1.0 + 0.5) / 3.0)
 
 
+def test_what_a_ranking_does_not_show_is_tied_and_said():
+    log, logging, _ = small_log()
+    quality = np.tile(MIXED, (2, 1))
+    pairs = counterfactual_pairs(log, logging)
+    full, short, constant = pairs.disagreements(
+        [quality, policies.Ranker(quality, slots=2), np.zeros_like(quality)]
+    )
+    assert full.tied == 0.0
+    assert 0.0 < short.tied < 1.0
+    assert abs(short - full) < short.tied / 2.0 + 1e-12
+    assert (constant.tied, constant.value) == (pytest.approx(1.0), pytest.approx(0.5))
+
+
+def test_a_plackett_luce_policy_stands_for_its_weights_and_not_for_its_page():
+    log, logging, _ = small_log()
+    weights = np.exp(np.tile(MIXED, (2, 1)))
+    pairs = counterfactual_pairs(log, logging)
+    got = pairs.disagreement(policies.PlackettLuce(weights, slots=1))
+    assert (got.value, got.tied) == (pairs.disagreement(weights).value, 0.0)
+
+
 def test_survives_pickling():
     log, policy, table = small_log()
     got = counterfactual_disagreement(log, table, policy)
