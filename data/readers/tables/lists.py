@@ -102,6 +102,13 @@ def _parse_brackets(column: pa.ChunkedArray, what: str, source: TableSource) -> 
     if bool(pc.any(pc.match_substring_regex(inside, r"^\s*['\"]")).as_py()):
         return split(inside, r"""['"][\s,]+['"]""", "'\", \t\r\n")
     if bool(pc.any(pc.match_substring(inside, ",")).as_py()):
+        gaps = np.flatnonzero(as_mask(pc.match_substring_regex(inside, r"^\s*,|,\s*,")))
+        if len(gaps):
+            shown = shorten(texts[int(gaps[0])].as_py())
+            raise BadLog(
+                f"{source.describe_row(int(gaps[0]))}: nothing stands between two commas of the "
+                f"{what} {shown!r}"
+            )
         return split(inside, ",", "\" \t\r\n")
     return split(inside, r"\s+", "")
 

@@ -162,3 +162,9 @@ def test_null_instead_of_flags_in_json_lines_is_no_click(tmp_path):
     path.write_text("".join(f'{{"query": "a", {row}}}\n' for row in rows))
     with pytest.warns(UserWarning, match="2 clicks that are missing"):
         assert read_log(path)[1].clicks.tolist() == [[False, True], [False, False]]
+
+
+@loop_over("clicks", ["[,1,]", "[0,,1]"])
+def test_a_gap_in_a_list_in_brackets_is_an_error(clicks):
+    with pytest.raises(BadLog, match="row 0: nothing stands between two commas of the click"):
+        read_log({"query": ["a"], "docs": ["[1,2,3]"], "clicks": [clicks]})
