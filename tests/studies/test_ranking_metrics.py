@@ -135,6 +135,7 @@ def test_functions_follow_their_rule_and_nothing_else():
     right = (found.scores * scene.production.quality).sum(axis=2) / count
     graded = scene.production.quality.any(axis=1)
     assert right[:, graded].mean(axis=1) == pytest.approx(found.quality, abs=0.2)
+    assert np.corrcoef(right[:, graded].mean(axis=1), found.quality)[0, 1] > 0.6
     other = scene_of(replace(SETTING, temperature=2.0, impressions=500, reference=300))
     assert (other.functions.scores == scene.functions.scores).all()
 
