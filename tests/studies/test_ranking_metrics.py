@@ -146,6 +146,8 @@ def test_a_cell_has_all_metrics_of_every_function():
     names = {name for name, *_ in result["metrics"]}
     assert {"reference", "shuffled", "pairwise", "counterfactual", "estimated"} <= names
     found = {(name, size): values for name, size, _, values, _ in result["metrics"]}
+    accepted = {name: share for name, size, share, *_ in result["metrics"] if size == 4_000}
+    assert accepted["sharper"] < accepted["counterfactual"] < accepted["flatter"]
     assert found["uniform", 4_000] == pytest.approx(found["shuffled", 4_000], abs=1e-9)
     scene = scene_of(SETTING)
     alone = evaluation.counterfactual_disagreement(
