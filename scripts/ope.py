@@ -7,7 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._shared.command_options import option, parse
 from clickgym.scripts._shared.log_options import LogOptions, read_own_log
 from clickgym.scripts._shared.study_commands import study_command
+from clickgym.studies.own_log.kept_logs import WORLD
 from clickgym.studies.runner import require_writable
 
 WITHOUT_MODEL = ("ips", "wips", "pi", "wpi")
@@ -60,13 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class Estimate(LogOptions):
     """Estimate what a saved policy earns, in clicks per page, from a log that another one made.
 
-    Propensities that the log lacks are estimated from the pages that it shows. Take pages that the
-    policy was not made from, such as the part that clickgym fit holds out to judge on. An estimate
+    Propensities that the log lacks are estimated from the pages that it shows, or from those of
+    --logging-log. Take pages that the policy was not made from, such as the part that clickgym fit
+    holds out to judge on. The world is the one that lies beside the policy, or --world. An estimate
     that rests on fewer than 100 effective pages means little, whatever its interval.
 
     Example:
       clickgym ope estimate clicks.csv --policy runs/own/policy.safetensors
-      clickgym ope estimate fitted/parts/test.parquet --world fitted/world.safetensors
+      clickgym ope estimate fitted/parts/test.parquet --logging-log fitted/parts/train.parquet
     """
 
     log: str | None = option(None, either=True)
@@ -82,6 +84,10 @@ class Estimate(LogOptions):
     clip: float | None = option(
         None, "largest weight of a page", least=0, metavar="W", absent="weights are not clipped"
     )
+    logging_log: str | None = option(
+        None, "other log of whoever chose the pages, to estimate propensities from",
+        metavar="FILE", absent="estimated from the log itself",
+    )  # fmt: skip
     seed: int = option(0, "seed of pages that are drawn")
     module: list[str] | None = option(None)
     out: str | None = option(
@@ -104,7 +110,9 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
             raise ValueError(f"--estimator {name} needs a click model: give --model")
     if settings.out:
         require_writable(Path(settings.out).parent)
+    settings = _with_world_beside(settings)
     world, log, report = read_own_log(settings)
+    source = _read_logging_log(settings, world)
     policy = policies.Policy.load(settings.policy)
     model = clickmodels.ClickModel.load(settings.model) if settings.model else None
     for option_name, thing in (("policy", policy), ("model", model)):
@@ -118,7 +126,7 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
         log = log[~twice]
     clicks = log.clicks.sum(axis=1).astype(np.float64)
     found = {OWN: evaluation.estimate("on-policy", log, clicks, None, None)}
-    logging, note = _find_logging(log, world, settings.seed)
+    logging, note = _find_logging(log, source, world, settings.seed)
     doubts: dict[str, list[str]] = {}  # what is warned of, and by which estimators
     for name in names:
         options = _options(name, settings, model)
@@ -140,26 +148,52 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _with_world_beside(settings: Estimate) -> Estimate:
+    """Return the settings with the world that lies beside the policy, where none is given.
+
+    clickgym train keeps it in the policy's folder, clickgym report in the one above.
+    """
+    folder = Path(settings.policy).resolve().parent
+    found = [one for one in (folder / WORLD, folder.parent / WORLD) if one.is_file()]
+    return settings if settings.world or not found else replace(settings, world=str(found[0]))
+
+
+def _read_logging_log(settings: Estimate, world: data.World) -> data.ClickLog | None:
+    """Return the log that shows how pages were chosen, where it is another one."""
+    if not settings.logging_log:
+        return None
+    log: data.ClickLog = read_own_log(
+        settings, settings.logging_log, find_world=lambda: world
+    ).log
+    return log[~checks.find_repeats(log.ranking)]
+
+
 def _check_world(what: str, thing: Any, world: data.World) -> None:
     try:
         thing.check_world(world)
     except ValueError as error:
         raise ValueError(
-            f"{what}: {error}; it must have been made in the world of this log"
+            f"{what}: {error}; it must have been made in the world of this log, or give the "
+            f"world that it was made in as --world (clickgym train, fit and report save {WORLD})"
         ) from error
 
 
 def _find_logging(
-    log: data.ClickLog, world: data.World, seed: int
+    log: data.ClickLog, source: data.ClickLog | None, world: data.World, seed: int
 ) -> tuple[policies.Policy, str]:
-    """Return who made the log, as far as it shows, and a sentence about its propensities."""
+    """Return who made the log and a sentence about its propensities.
+
+    They are estimated from ``source``, or from the log itself without one.
+    """
     with warnings.catch_warnings():  # the table says it
         warnings.simplefilter("ignore", policies.UncertainPropensities)
-        logging = policies.estimate_logging(log, world, seed=seed)
+        logging = policies.estimate_logging(log if source is None else source, world, seed=seed)
     if log.log_propensity is not None:
         text = "IPS by the log's own propensities; PI by estimated ones"
     else:
         text = "The log has no propensities: they are estimated"
+    if source is not None:
+        text += f" from the {len(source):,} pages of another log"
     doubts = "".join(f" They cannot be trusted: {doubt}." for doubt in logging.doubts)
     return logging, f"{text} ({logging.kind}).{doubts}"
 
@@ -178,11 +212,14 @@ def _options(
 
 
 def _row(name: str, found: evaluation.SlateEstimate, slots: int) -> dict[str, Any]:
-    """Return an estimate as a row; its interval is cut to what clicks on ``slots`` can be."""
+    """Return an estimate as a row; its interval is cut to what clicks on ``slots`` can be.
+
+    So is ``within``, the value that is shown: chance may take ``value`` below 0 or above that.
+    """
     low, high = found.interval_within(0, slots)
     return {
-        "estimator": name, "value": found.value, "stderr": found.stderr, "low": low,
-        "high": high, "method": found.method,
+        "estimator": name, "value": found.value, "within": found.value_within(0, slots),
+        "stderr": found.stderr, "low": low, "high": high, "method": found.method,
         "effective_sample_size": found.effective_sample_size,
         "largest_weight": found.largest_weight,
     }  # fmt: skip
@@ -191,8 +228,8 @@ def _row(name: str, found: evaluation.SlateEstimate, slots: int) -> dict[str, An
 def _explain(rows: Sequence[dict[str, Any]], slots: int) -> list[str]:
     """Return what the table does not say by itself."""
     texts = [f"Intervals are cut to what a page can have, 0 to {slots} clicks."]
-    if any(not 0 <= row["value"] <= slots for row in rows):
-        texts.append("A value outside is chance: unbiased estimates with large weights give such.")
+    if any(row["value"] != row["within"] for row in rows):
+        texts.append("(cut): so is the value, which is outside by chance, as large weights do.")
     if any(row["effective_sample_size"] < ENOUGH for row in rows):
         texts.append(
             "Effective pages: how many pages of the policy itself would say as much. (few): below "
@@ -210,13 +247,17 @@ def _table(rows: Sequence[dict[str, Any]], title: str, note: str) -> PlainTable:
         table.add(
             row["estimator"],
             [
-                f"{row['value']:.4f}" if known or row["value"] else "unknown",
+                _say_value(row) if known or row["value"] else "unknown",
                 f"{row['low']:.4f} to {row['high']:.4f}" if known else "unknown",
                 _say_pages(row["effective_sample_size"]), f"{row['largest_weight']:,.1f}",
                 row["method"],
             ],
         )  # fmt: skip
     return table
+
+
+def _say_value(row: dict[str, Any]) -> str:
+    return f"{row['within']:.4f}" + (" (cut)" if row["value"] != row["within"] else "")
 
 
 def _say_pages(number: float) -> str:

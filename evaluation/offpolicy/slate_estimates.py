@@ -54,10 +54,19 @@ class SlateEstimate(Estimate):
     estimated_propensities: bool = False
 
     def interval_within(self, least: float, most: float) -> tuple[float, float]:
-        """Return the 95% interval, cut to what rewards can be; an infinite one stays infinite."""
+        """Return the 95% interval, cut to what rewards can be.
+
+        An infinite one stays infinite, and one that lies outside is infinite: it says nothing.
+        """
         if not math.isfinite(self.low) or not math.isfinite(self.high):
             return self.low, self.high
+        if self.high < least or self.low > most:
+            return -math.inf, math.inf
         return min(max(self.low, least), most), min(max(self.high, least), most)
+
+    def value_within(self, least: float, most: float) -> float:
+        """Return the value, cut as its interval is: chance takes estimates outside."""
+        return min(max(self.value, least), most)
 
     def set_attributes(self, **attributes: float | None) -> SlateEstimate:
         """Return this estimate after setting attributes of it."""

@@ -17,7 +17,7 @@ from .cells import OwnPolicyCell, found_policy
 from .kept_logs import kept_logs
 from .source import TEST, WHOLE
 
-VERSION = "2"
+VERSION = "3"
 ESTIMATORS = {"wips": "weighted IPS", "wpi": "weighted PI"}
 _DRAWN = (500, 5_000, 2_000_000)  # pages for a query's marginals: least, most, and all together
 _MOST_QUERIES = 2_000  # whose marginals are found
@@ -35,8 +35,8 @@ class EstimateCell:
 class Estimated(TypedDict):
     """Estimates by policy and estimator, and who is taken to have made the log.
 
-    An estimate is its value, the bounds of its interval (cut to what clicks per page can be), and
-    its effective sample size.
+    An estimate is its value and the bounds of its interval (all cut to what clicks per page can
+    be), and its effective sample size.
     """
 
     logging: str
@@ -97,7 +97,8 @@ def _estimate(
         }
         found[name] = {
             estimator: [
-                one.value, *one.interval_within(0, log.slots), one.effective_sample_size
+                one.value_within(0, log.slots), *one.interval_within(0, log.slots),
+                one.effective_sample_size,
             ]
             for estimator, one in estimates.items()
         }

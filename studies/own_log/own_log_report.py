@@ -155,8 +155,9 @@ def _estimate_tables(found: Findings) -> list[PlainTable]:
         f"With 95% intervals. Propensities of the log: {logging['text']}.{left_out}"
         + "".join(f" Doubt: {doubt}." for doubt in doubts)
         + " Effective pages: how many pages of the ranking itself would say as much; below "
-        f"{ENOUGH} an estimate means little, whatever its interval, and near 1 nothing. Intervals "
-        "are cut to what a page can have. To compare with: the clicks that held-out pages had, "
+        f"{ENOUGH} an estimate means little, whatever its interval, and near 1 nothing. Values "
+        "and intervals are cut to what a page can have. To compare with: the clicks that held-out "
+        "pages had, "
         f"{found.of_log('held_out_clicks') or 0:.3f}.",
     )  # fmt: skip
     first = found.cross.policies if found.cross else ()

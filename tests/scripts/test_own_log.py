@@ -512,11 +512,38 @@ def test_an_estimate_takes_a_model_of_ones_own(fitted, trained, tmp_path, monkey
     assert rows["dm-model"] == pytest.approx(2.0)  # of four slots
 
 
-def test_a_policy_of_another_log_is_refused(trained, tmp_path, capsys):
-    other = write_table(tmp_path / "other.csv", 30, slots=3)
-    policy = ["--policy", str(trained / "policy.safetensors")]
-    assert main(["ope", "estimate", other, *policy]) == 1
-    assert re.search(r"--policy .*belongs to another world", capsys.readouterr().err)
+def test_a_policy_of_another_log_is_refused_where_no_world_lies_beside_it(
+    fitted, trained, tmp_path, capsys
+):
+    other = write_table(tmp_path / "other.csv", 30)
+    alone = tmp_path / "runs" / "alone" / "policy.safetensors"
+    alone.parent.mkdir(parents=True)
+    alone.write_bytes((trained / "policy.safetensors").read_bytes())
+    words = ["ope", "estimate", other, "--policy", str(alone), "--estimator", "wips"]
+    assert main(words) == 1
+    assert re.search(r"--policy .*belongs to another world.*as --world", capsys.readouterr().err)
+    world = (fitted / "world.safetensors").read_bytes()
+    for folder in (alone.parent, alone.parent.parent):  # as train and report keep it
+        (folder / "world.safetensors").write_bytes(world)
+        assert main(words) == 0
+        (folder / "world.safetensors").unlink()
+
+
+def test_propensities_come_from_another_log_where_one_is_given(fitted, trained, tmp_path, capsys):
+    world = World.load(fitted / "world.safetensors")
+    parts = {name: fitted / "parts" / f"{name}.parquet" for name in ("train", "test")}
+    train, test = (ClickLog.load(path) for path in parts.values())
+    out, policy = tmp_path / "estimates.parquet", trained / "policy.safetensors"
+    words = ["--policy", str(policy), "--logging-log", str(parts["train"]), "--out", str(out)]
+    words += ["--world", str(fitted / "world.safetensors")]
+    assert main(["ope", "estimate", str(parts["test"]), *words, "--estimator", "wpi"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"estimated from the {len(train):,} pages of another log" in said
+    expected = evaluation.estimate(
+        "wpi", test, test.clicks.sum(axis=1), policies.estimate_logging(train, world),
+        policies.Policy.load(policy), world, seed=0,
+    )  # fmt: skip
+    assert studies.load_rows(out)[1]["value"] == pytest.approx(expected.value)
     assert main(["ope", "estimate"]) == 1
     assert "give the --log to estimate from" in capsys.readouterr().err
 
