@@ -515,7 +515,7 @@ def test_an_estimate_takes_a_model_of_ones_own(fitted, trained, tmp_path, monkey
 def test_a_policy_of_another_log_is_refused_where_no_world_lies_beside_it(
     fitted, trained, tmp_path, capsys
 ):
-    other = write_table(tmp_path / "other.csv", 30)
+    other = write_table(tmp_path / "other.csv", 6)
     alone = tmp_path / "runs" / "alone" / "policy.safetensors"
     alone.parent.mkdir(parents=True)
     alone.write_bytes((trained / "policy.safetensors").read_bytes())
