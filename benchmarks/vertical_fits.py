@@ -1,6 +1,6 @@
 """Do FCM and VCM find their users again, and what can no log of clicks tell?
 
-    python benchmarks/vertical_fits.py
+    python benchmarks/vertical_fits.py [--json FILE]
 
 500,000 impressions of 200 queries with 20 documents each, ten in random order on a page, with a
 block of one of four types at a random position; perplexity on 100,000 other pages. Errors are means
@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _measure import new_parser
+from _measure import Row, new_parser, save_rows
 
 from clickgym import clickmodels, data, evaluation
 from clickgym.clickmodels import FCM, VCM
@@ -87,8 +87,8 @@ def plain_world(user: FCM | VCM) -> data.World:
     return data.World(np.zeros(user.shape, dtype=int))
 
 
-def describe(kind: str, gamma: str, impressions: int) -> str:
-    """Return a row of the table."""
+def describe(kind: str, gamma: str, impressions: int) -> tuple[str, list[Row]]:
+    """Return a row of the table, and its numbers."""
     user = make_user(kind, gamma)
     log, test, world = make_log(user, impressions), make_log(user, 100_000, 2), plain_world(user)
     begin = time.perf_counter()
@@ -103,7 +103,8 @@ def describe(kind: str, gamma: str, impressions: int) -> str:
     numbers = [f"{part.mean():.3f}" for error in errors for part in (error[:, 0], error[:, 1:])]
     cells = [kind, gamma, *numbers, *["–"] * (4 - len(numbers))]
     cells += [f"{own / oracle - 1:.3%}", f"{plain / oracle - 1:.3%}", f"{seconds:.0f}"]
-    return f"| {' | '.join(cells)} |"
+    rows = [Row(f"{kind}, {gamma}: fit", seconds, "s"), Row(f"{kind}, {gamma}", own, "perplexity")]
+    return f"| {' | '.join(cells)} |", rows
 
 
 def main() -> None:
@@ -115,8 +116,12 @@ def main() -> None:
         "| user | examination | attention's error, v = 0 | v ≥ 1 | direction's, v = 0 | v ≥ 1 "
         "| perplexity above the oracle's | UBM's | seconds |\n|---|---|---|---|---|---|---|---|---|"
     )
+    rows: list[Row] = []
     for kind, gamma in CASES:
-        print(describe(kind, gamma, options.impressions), flush=True)
+        line, numbers = describe(kind, gamma, options.impressions)
+        print(line, flush=True)
+        rows += numbers
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ def make_rating_world(
     n_users: int | None,
     n_docs: int | None,
     seed: int,
+    allowed: Booleans | None = None,
 ) -> World:
     """Return the world of ``Ratings.world``, which has the checks and the explanation."""
     asked = np.flatnonzero(np.bincount(test.user))
@@ -38,6 +39,8 @@ def make_rating_world(
     candidates = np.tile(counts > 0, (len(asked), 1))
     if not training_items:
         candidates &= _spread(train, asked, 0, 1).view(bool)
+    if allowed is not None:
+        candidates &= allowed[asked]
     items = None
     doc_ids = DocumentIds.repeated(test.item_ids, len(asked))
     if n_docs is not None and n_docs < test.n_items:

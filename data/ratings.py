@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ..common import checks
+from ..common.typing import Booleans
 from .rating_worlds import make_rating_world
 from .world import World
 
@@ -162,6 +163,7 @@ class Ratings:
         n_users: int | None = None,
         n_docs: int | None = None,
         seed: int = 0,
+        allowed: Booleans | None = None,
     ) -> World:
         """Return the world in which users click by *these* ratings, the test part's.
 
@@ -181,6 +183,8 @@ class Ratings:
             their indices. Test ratings of other items are then not in the world. None: all.
         seed : int
             Of the users that are drawn.
+        allowed : (users, items) booleans, optional
+            Pairs that may be shown: the other items are no candidates of that user. None: all.
 
         Returns
         -------
@@ -223,7 +227,13 @@ class Ratings:
             if number is not None:
                 checks.positive_integer(number, name)
         seed = checks.positive_integer(seed, "seed", 0)
-        return make_rating_world(self, train, training_items, factors, n_users, n_docs, seed)
+        if allowed is not None:
+            allowed = checks.booleans(allowed, "allowed", 2)
+            shape = (self.n_users, self.n_items)
+            checks.same_shape(allowed, shape, "allowed", "a table of users and items")
+        return make_rating_world(
+            self, train, training_items, factors, n_users, n_docs, seed, allowed
+        )
 
     def _check_apart(self, train: Ratings) -> None:
         keys, known = self.pair_keys(), np.sort(train.pair_keys())

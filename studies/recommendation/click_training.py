@@ -26,10 +26,10 @@ from .click_training_pictures import (
     labels_picture,
     labels_tables,
 )
-from .rating_parts import Parts, RatingStudy, join, three_parts
+from .rating_parts import Parts, RatingStudy, three_parts
 from .system_lists import RatingsSetting
 
-VERSION = "1"
+VERSION = "2"
 REFERENCE = "no-bias"
 WEIGHTED = "IPW"
 
@@ -141,13 +141,12 @@ def _worlds(cell: ClickCell) -> tuple[data.World, data.World]:
 def worlds_of(source: RatingsSetting, seed: int, docs: int) -> tuple[data.World, data.World]:
     """Return the world of the log and the world where what was learned is deployed.
 
-    A user's candidates in either are never what the other one's clicks are about: the log shows
-    nothing that the user rated in the history or test part, and deployed lists nothing that the
-    user rated in training.
+    No pair of user and item is a candidate in both, and none that the user rated in the history is
+    one in either. Which pairs are candidates where was drawn without a look at the ratings.
     """
     parts = three_parts(source, seed)
-    logged = parts.feedback.world(join(parts.history, parts.test), n_docs=docs)
-    return logged, parts.test.world(parts.train, n_docs=docs)
+    logged = parts.feedback.world(parts.history, n_docs=docs, allowed=parts.logged)
+    return logged, parts.test.world(parts.history, n_docs=docs, allowed=~parts.logged)
 
 
 @register("recommendation-clicks")

@@ -2,6 +2,10 @@
 
 The three parts are apart. A recommender that logs learned from the *history*; its users click by
 the *feedback* part while the log is made; what learned from the log is judged by the *test* part.
+
+All pairs of user and item, rated or not, are on one of two sides: the log may show those of one
+side, and deployed lists those of the other. So a pair that the log never showed is no more likely
+to be rated than another candidate, and nothing can be learned from its absence.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ... import data
+from ...common.typing import Booleans
 from ..study import Study, setting
-from .system_lists import RatingsSetting, parts_of, ratings_of
+from .system_lists import RatingsSetting, ratings_of
 
-HISTORY = 0.25  # of the training part
+HISTORY = 0.2  # of the ratings
+LOGGED = 0.75  # of all pairs: the side of the log
 
 
 class Parts(NamedTuple):
@@ -25,22 +31,32 @@ class Parts(NamedTuple):
 
     Attributes
     ----------
-    train, test : the split of the recommendation paper.
-    history, feedback : the two parts of ``train``.
+    history : what the logging recommender learned from.
+    feedback : the other ratings of pairs on the log's side.
+    test : the other ratings of pairs on the other side.
+    logged : (users, items), whether a pair is on the log's side.
     """
 
-    train: data.Ratings
-    test: data.Ratings
     history: data.Ratings
     feedback: data.Ratings
+    test: data.Ratings
+    logged: Booleans
+
+    @property
+    def train(self) -> data.Ratings:
+        """What is known when lists are deployed: history and feedback."""
+        return join(self.history, self.feedback)
 
 
 @lru_cache(maxsize=1)
 def three_parts(source: RatingsSetting, seed: int) -> Parts:
     """Return the parts of the ratings, drawn by ``seed``."""
-    train, test = parts_of(source, seed)
-    history, feedback = train.split(HISTORY, seed)
-    return Parts(train, test, history, feedback)
+    ratings = ratings_of(source)
+    history, others = ratings.split(HISTORY, seed)
+    rng = np.random.default_rng([seed, 1])
+    logged = rng.random((ratings.n_users, ratings.n_items), dtype=np.float32) < LOGGED
+    side = logged[others.user, others.item]
+    return Parts(history, others[side], others[~side], logged)
 
 
 def join(first: data.Ratings, second: data.Ratings) -> data.Ratings:
