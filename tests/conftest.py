@@ -56,7 +56,7 @@ def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
     by_block = own.random((2, 2, SLOTS + 1))
     tables = own.random((2, SLOTS, SLOTS))
     models["FCM"] = clickmodels.FCM(attractiveness, tables[0], by_block[0], own.random(2 * SLOTS))
-    models["VCM"] = clickmodels.VCM(attractiveness, *tables, *by_block)
+    models["VCM"] = clickmodels.VCM(attractiveness, *tables[::-1], *by_block)
     mixed = [models["PBM"], models["UBM"], models["DBN"]]
     return models | {"Ensemble": clickmodels.Ensemble(mixed)}
 

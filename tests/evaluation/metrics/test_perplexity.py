@@ -209,9 +209,7 @@ def test_a_log_of_empty_pages_is_an_error():
 def test_the_true_model_beats_every_other(name, any_world):
     log = random_log(any_world, MODELS[name], n=40_000)
     found = {other: evaluation.perplexity(MODELS[other], log).mean for other in MODELS}
-    best = min(found.values())
-    assert found[name] == pytest.approx(best, rel=1e-12)  # models of verticals are equal without
-    assert sum(value < best * (1 + 1e-6) for value in found.values()) <= 2
+    assert min(found, key=found.get) == name
 
 
 # Log-likelihood
