@@ -25,10 +25,11 @@ MISMATCH_MODES = (0.2, 0.7, 0.1)
 
 
 def _gain(world: World, floor: float = 0.0) -> Floats:
-    return _scaled_gain(world, floor, 1.0)
+    return scaled_gain(world, floor, 1.0)
 
 
-def _scaled_gain(world: World, floor: float = 0.0, attractiveness_scale: float = 0.95) -> Floats:
+def scaled_gain(world: World, floor: float = 0.0, attractiveness_scale: float = 0.95) -> Floats:
+    """Return attractiveness by grade, (Q, N): the scaled gain of candidates, at least ``floor``."""
     floor = float(checks.probabilities(floor, "floor", 0))
     values = checks.probabilities(attractiveness_scale, "attractiveness_scale", 0) * world.gain
     return np.where(world.candidates, np.maximum(values, floor), 0.0)
@@ -96,13 +97,13 @@ def _ccm(
 
 # How each user is made, and its attractiveness, whose parameters are the user's, too.
 GRADE_USERS: dict[str, tuple[Callable[..., ClickModel], Callable[..., Floats]]] = {
-    "DBN": (_dbn, _scaled_gain),
+    "DBN": (_dbn, scaled_gain),
     "CoCM": (_cocm, _gain),
     "CoCM-mismatch": (partial(_cocm, modes=MISMATCH_MODES), _gain),
-    "PBM": (_pbm, _scaled_gain),
-    "UBM": (_ubm, _scaled_gain),
-    "SDBN": (_sdbn, _scaled_gain),
-    "DCM": (_dcm, _scaled_gain),
-    "CM": (_cm, _scaled_gain),
-    "CCM": (_ccm, _scaled_gain),
+    "PBM": (_pbm, scaled_gain),
+    "UBM": (_ubm, scaled_gain),
+    "SDBN": (_sdbn, scaled_gain),
+    "DCM": (_dcm, scaled_gain),
+    "CM": (_cm, scaled_gain),
+    "CCM": (_ccm, scaled_gain),
 }

@@ -11,20 +11,26 @@ from ..data import World
 from .base import ClickModel
 from .grade_users import GRADE_USERS
 from .rating_users import RATING_USERS
+from .vertical_users import VERTICAL_USERS
 
 Maker = Callable[..., Any]
-GRADES, RATINGS = "grades", "ratings"
+GRADES, RATINGS, VERTICALS = "grades", "ratings", "verticals"
 # By the worlds that they take: how each user is made, and its attractiveness.
-_USERS: dict[str, dict[str, tuple[Maker, Maker]]] = {GRADES: GRADE_USERS, RATINGS: RATING_USERS}
+_USERS: dict[str, dict[str, tuple[Maker, Maker]]] = {
+    GRADES: GRADE_USERS, RATINGS: RATING_USERS, VERTICALS: VERTICAL_USERS,
+}  # fmt: skip
 
 
 def user_names(worlds: str = GRADES) -> tuple[str, ...]:
-    """Return the names of the true users who take worlds with ``"grades"`` or ``"ratings"``."""
+    """Return the names of the true users who take worlds with "grades", "ratings" or "verticals".
+
+    Those with verticals need grades, too.
+    """
     return tuple(_USERS[checks.choice(worlds, tuple(_USERS), "worlds")])
 
 
 def user_takes(name: str) -> str:
-    """Return which worlds the true user ``name`` takes: those with "grades" or "ratings"."""
+    """Return which worlds the true user ``name`` takes: with "grades", "ratings" or "verticals"."""
     for kind, users in _USERS.items():
         if name in users:
             return kind
@@ -46,7 +52,11 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
     examination-quad, browsing-log, browsing-quad, cascade-low, cascade-high. They never click on
     an item without a rating. ``rating_users`` has their parameters.
 
-    A world without any grades is refused, and so is one of the other kind.
+    The users of worlds with verticals (``World.vertical``: 0 news, 1 images, 2 video, 3 location)
+    are FCM and VCM, with the constants of ``vertical_users``. Users of worlds with grades take such
+    a world as well, and see no blocks.
+
+    A world without any grades is refused, and so is one of another kind.
 
     Parameters
     ----------
@@ -68,6 +78,13 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
         (1 / log2(p + 1)), ``"square"`` (1 / p^2), a number d (d^(p - 1)), or numbers for
         p = 1, 2, …;
         ``satisfaction`` (five numbers) for the cascade users.
+
+        With verticals: ``floor``, ``attractiveness_scale``, ``examination`` (numbers by rank),
+        ``memory`` (how much of examination depends on the latest click instead of the rank, 0 to
+        1), ``attention`` (T, K+1), ``satisfied`` and ``blind`` for both (``False`` turns either
+        off; or numbers by type, (T,), or by type and position, (T, K+1)); ``spread`` (β[l] is
+        1 / (|l| + spread), at most 1) and ``latent`` for FCM; ``examination_vertical`` (numbers
+        by place in the trail), ``upwards`` (as ``satisfied``) and ``down`` for VCM.
     """
     if not isinstance(world, World):
         raise ValueError(f"world must be a clickgym.data.World, not {type(world).__name__}")
@@ -92,6 +109,13 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
 def _check_kind(name: str, kind: str, world: World) -> None:
     world.require_grades(f"the true user {name} needs")
     given = RATINGS if world.has_ratings else GRADES
+    if kind == VERTICALS and given == GRADES:
+        if world.vertical is None:
+            raise ValueError(
+                f"the true user {name} takes worlds with verticals, and this world has none (as "
+                f"World(…, vertical=) gives it): take one of {', '.join(_USERS[GRADES])}"
+            )
+        return
     if given != kind:
         raise ValueError(
             f"the true user {name} takes worlds with {kind}, and this world has {given} (ratings "

@@ -11,13 +11,13 @@ from .readers.sessions import read_sessions
 from .readers.tables.reading import read_log
 from .readers.tables.report import LogReport
 from .readers.tables.sources import BadLog
-from .synthetic import embedded_world, synthetic_world
+from .synthetic import embedded_vertical_world, embedded_world, synthetic_world
 from .synthetic_ratings import embedded_ratings, embedded_ratings_world, synthetic_ratings
 from .world import World
 
 __all__ = [
     "BadLog", "ClickLog", "LogReport", "Ratings", "World", "embedded_ratings",
-    "embedded_ratings_world", "embedded_world", "join_log",
+    "embedded_ratings_world", "embedded_vertical_world", "embedded_world", "join_log",
     "load_letor", "load_movielens", "read_log", "read_pyclick", "read_scores",
     "read_sessions", "synthetic_ratings", "synthetic_world",
 ]  # fmt: skip

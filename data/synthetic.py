@@ -250,3 +250,15 @@ def _correlate(factor: Floats, correlation: float, rng: Generator) -> Floats:
 def embedded_world(n_docs: int | None = 30) -> World:
     """Return the synthetic world of seed 0 with ``n_docs`` candidates per query, made once."""
     return synthetic_world(n_docs=n_docs, seed=0)
+
+
+@lru_cache(maxsize=2)
+def embedded_vertical_world(seed: int = 0) -> World:
+    """Return the embedded world with a block for four of five queries, on average, made once.
+
+    Types are 0 news, 1 images, 2 video and 3 location, each as often as none (-1); ``seed`` draws
+    them.
+    """
+    world = embedded_world()
+    types = np.random.default_rng(seed).integers(-1, 4, world.n_queries)
+    return world.with_vertical(types)

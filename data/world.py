@@ -302,6 +302,13 @@ class World:
         result = World(**{**same, "candidates": candidates, "query_probs": query_probs})
         return result.with_fingerprint(self.fingerprint)
 
+    def with_vertical(self, vertical: ArrayLike | None) -> World:
+        """Return this world with blocks of these types, (Q,), -1 = none; its indices mean more.
+
+        So it has a fingerprint of its own.
+        """
+        return World(**{**{name: self.__dict__[name] for name in ARGUMENTS}, "vertical": vertical})
+
     def with_fingerprint(self, fingerprint: str) -> World:
         """Return this world under a fingerprint that does not come from its arrays."""
         result = World.__new__(World)

@@ -35,6 +35,12 @@ def small_ratings_world(n_queries: int = 6, n_docs: int = 7, short: bool = False
     )  # fmt: skip
 
 
+def small_vertical_world(n_queries: int = 6, n_docs: int = 7, short: bool = False) -> data.World:
+    """``small_world`` with a block of each of four types, and queries without one."""
+    types = np.arange(n_queries) % 6
+    return small_world(n_queries, n_docs, short).with_vertical(np.where(types < 4, types, -1))
+
+
 def random_models(seed: int = 0, n_queries: int = 6, n_docs: int = 7) -> dict:
     """A model of each structure with random parameters for pages of ``SLOTS`` slots."""
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_ratings_world, small_world
+from conftest import SLOTS, random_models, small_ratings_world, small_vertical_world, small_world
 from looping import loop_over
 from model_contract import (
     CHECKS,
@@ -83,6 +83,12 @@ def test_a_true_user(name, short, tmp_path):
 @pytest.mark.parametrize("short", [False, True], ids=["full lists", "short lists"])
 def test_a_true_user_of_ratings(name, short, tmp_path):
     check_model(clickmodels.true_user(name, small_ratings_world(short=short)), tmp_path)
+
+
+@pytest.mark.parametrize("name", clickmodels.user_names("verticals"))
+@pytest.mark.parametrize("short", [False, True], ids=["full lists", "short lists"])
+def test_a_true_user_of_verticals(name, short, tmp_path):
+    check_model(clickmodels.true_user(name, small_vertical_world(short=short)), tmp_path)
 
 
 @pytest.mark.parametrize("variant", variants(FITTED), ids="-".join)
