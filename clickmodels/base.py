@@ -204,6 +204,14 @@ class ClickModel(Shared):
         query, ranking = check_pages(self, query, ranking)
         return self.score_columns(query, np.ascontiguousarray(ranking.T))
 
+    def satisfied_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(the page satisfies), (n,): a click on it, or satisfaction without one.
+
+        Only models of verticals know the latter; here it is the probability of any click.
+        """
+        query, ranking = check_pages(self, query, ranking)
+        return -np.expm1(self.log_likelihood(query, ranking, np.zeros(ranking.shape, dtype=bool)))
+
     def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n), without checks.
 

@@ -168,6 +168,19 @@ class Ensemble(ClickModel):
         each = self._ask("expected_clicks", (vertical, vertical_position), query, ranking)
         return np.mean(each, axis=0)
 
+    def satisfied_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return P(the page satisfies), (n,): the members' mean."""
+        self.require(GENERATIVE)
+        each = self._ask("satisfied_probs", (vertical, vertical_position), query, ranking)
+        return np.mean(each, axis=0)
+
     def score_columns(
         self,
         query: Integers,

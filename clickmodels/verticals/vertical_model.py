@@ -201,6 +201,24 @@ class VerticalModel(WithAttractiveness, ClickModel):
         blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return self.click_probs(query, ranking, **blocks).sum(axis=1)
 
+    def satisfied_probs(
+        self,
+        query: ArrayLike,
+        ranking: ArrayLike,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> Floats:
+        """Return P(the page satisfies), (n,): a web click, or satisfied without one."""
+        query, ranking = check_pages(self, query, ranking)
+        nothing = np.zeros(ranking.shape, dtype=bool)
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        result = -np.expm1(self.log_likelihood(query, ranking, nothing, **blocks))
+        rows, own = self._find_blocks(vertical, vertical_position, len(query))
+        noticed = self.attention[own.types, own.positions]
+        result[rows] += noticed * self.satisfied_without_click[own.types, own.positions]
+        return result
+
     def score_columns(
         self,
         query: Integers,

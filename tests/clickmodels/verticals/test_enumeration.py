@@ -146,6 +146,22 @@ def test_click_probs_are_sums_of_the_joint(variant, extras):
 
 
 @cases
+def test_a_page_satisfies_by_a_click_or_without_one(variant, extras):
+    model = make(variant, extras)
+    for page in every_page():
+        pages, blocks = asked(page, 1)
+        expected = literal_table(model, page) @ CLICKS.any(axis=1)
+        _, _, kind, v = page
+        if kind >= 0:
+            expected += model.attention[kind, v] * model.satisfied_without_click[kind, v]
+        got = model.satisfied_probs(*pages, **blocks)[0]
+        assert got == pytest.approx(expected, abs=1e-12), page
+        both = clickmodels.Ensemble([model, UBM(model.attractiveness, model.examination)])
+        mean = (expected + UBM.satisfied_probs(both.members[1], *pages)[0]) / 2
+        assert both.satisfied_probs(*pages, **blocks)[0] == pytest.approx(mean, abs=1e-12), page
+
+
+@cases
 def test_sampled_clicks_fit_the_joint(variant, extras):
     model, n = make(variant, extras), 6000
     every = list(every_page())
