@@ -164,6 +164,37 @@ class ClickModel(Shared):
         clicks = self.sample_columns(np.array([query]), columns, uniforms.generator)
         return clicks[:, 0].tolist()
 
+    def read_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> tuple[Booleans, Booleans]:
+        """Draw clicks, (K, n), and whether the block satisfied without a click, (n,).
+
+        As ``sample_columns``, for any model: one that knows no verticals ignores the blocks, and
+        nobody is satisfied without a click.
+        """
+        blocks = self.vertical_arguments(vertical, vertical_position)
+        clicks = self.sample_columns(query, columns, rng, **blocks)
+        return clicks, np.zeros(len(query), dtype=bool)
+
+    def read_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> tuple[list[bool], bool]:
+        """Draw the clicks of one page, and whether its block satisfied without a click."""
+        block = self.vertical_arguments(vertical, vertical_position)
+        return self.sample_page(query, ranking, uniforms, **block), False
+
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1) with clicks unseen, (n, K): exact, or ``NotExact``.
 

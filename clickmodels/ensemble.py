@@ -248,7 +248,20 @@ class Ensemble(ClickModel):
         vertical_position: ArrayLike | None = None,
     ) -> Booleans:
         """Draw clicks, (K, n): a member for each page, then its clicks."""
-        clicks = np.empty(columns.shape, dtype=bool)
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        return self.read_columns(query, columns, rng, **blocks)[0]
+
+    def read_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> tuple[Booleans, Booleans]:
+        """Draw clicks, (K, n), and whether the block satisfied without one, (n,)."""
+        clicks, satisfied = np.empty(columns.shape, dtype=bool), np.zeros(len(query), dtype=bool)
         chosen = rng.integers(len(self.members), size=len(query))
         for number, member in enumerate(self.members):
             rows = np.flatnonzero(chosen == number)
@@ -256,8 +269,9 @@ class Ensemble(ClickModel):
                 part = np.ascontiguousarray(columns[:, rows])
                 blocks = member.vertical_arguments(vertical, vertical_position)
                 own = {name: np.asarray(column)[rows] for name, column in blocks.items()}
-                clicks[:, rows] = member.sample_columns(query[rows], part, rng, **own)
-        return clicks
+                drawn = member.read_columns(query[rows], part, rng, **own)
+                clicks[:, rows], satisfied[rows] = drawn
+        return clicks, satisfied
 
     def sample_page(
         self,
@@ -269,7 +283,20 @@ class Ensemble(ClickModel):
         vertical_position: int = -1,
     ) -> list[bool]:
         """Draw the clicks of one page."""
+        block = {"vertical": vertical, "vertical_position": vertical_position}
+        return self.read_page(query, ranking, uniforms, **block)[0]
+
+    def read_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> tuple[list[bool], bool]:
+        """Draw the clicks of one page, and whether its block satisfied without one."""
         (uniform,) = uniforms.take(1)
         member = self.members[min(int(uniform * len(self.members)), len(self.members) - 1)]
         block = member.vertical_arguments(vertical, vertical_position)
-        return member.sample_page(query, ranking, uniforms, **block)
+        return member.read_page(query, ranking, uniforms, **block)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ...common import checks
@@ -12,9 +13,10 @@ from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
 from ..reading.attractiveness import read_probabilities
 from ..registry import register
+from .drawing import Readers, draw_from_top
 from .fcm_fit import FCMWays, mirror_unseen
 from .mixture_fit import count_types, fill_attention, fit_ubm, fit_ways, has_blocks
-from .trails import Trail, draw_clicks
+from .trails import Trail
 from .vertical_model import Blocks, VerticalModel
 
 
@@ -42,7 +44,6 @@ class FCM(VerticalModel):
         See ``VerticalModel``; only with ``latent="page"``.
     """
 
-    ways = 3
     deterministic = frozenset({"table"})
 
     def __init__(
@@ -121,19 +122,13 @@ class FCM(VerticalModel):
         return trails
 
     def _draw(
-        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+        self, values: Floats, columns: Integers, readers: Readers, rng: Generator
     ) -> Booleans:
-        attention = self.attention[blocks.types, blocks.positions]
-        shift = self._shifts(blocks, len(values))
+        slots = self.max_slots
+        closed = np.concatenate([self.shift, np.zeros(slots)])  # 0 for who notices nothing
+        factor, shifted = None, readers.noticed
         if self.latent == "slot":
-            shift *= attention
-        else:
-            noticed = ways[0] < attention
-            shift *= noticed
-            satisfied = self.satisfied_without_click[blocks.types, blocks.positions]
-            blind = self.blind[blocks.types, blocks.positions]
-            values = values * ~(noticed & (ways[1] < satisfied))
-            skips = noticed & (ways[2] < blind)
-            values *= ~(skips & (np.arange(len(values))[:, None] < blocks.positions))
-        which = np.zeros(len(attention), dtype=np.int64)
-        return draw_clicks(values, self.examination[None], which, None, shift, uniforms)
+            factor = self._block_tables.attention.take(readers.cells)
+            shifted = factor > 0
+        start = np.where(shifted, slots - readers.positions, 2 * slots)
+        return draw_from_top(values, self.examination, closed, start, readers, factor, rng)

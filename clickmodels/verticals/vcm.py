@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ...common import checks
@@ -12,8 +14,9 @@ from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
 from ..reading.attractiveness import read_probabilities
 from ..registry import register
+from .drawing import BlockTables, Readers, draw_along
 from .mixture_fit import count_types, fill_attention, fit_ubm, fit_ways, has_blocks
-from .trails import Trail, downwards_order, draw_clicks, upwards_order
+from .trails import Trail, downwards_order, upwards_order
 from .vcm_fit import VCMWays
 from .vertical_model import Blocks, VerticalModel
 
@@ -49,7 +52,6 @@ class VCM(VerticalModel):
         See ``VerticalModel``.
     """
 
-    ways = 4
     deterministic = frozenset({"table"})
 
     def __init__(
@@ -134,20 +136,19 @@ class VCM(VerticalModel):
                     trails.append(Trail(reads * share * chance, along, table, order))
         return trails
 
+    @cached_property
+    def _block_tables(self) -> BlockTables:
+        return BlockTables(self.attention, self.satisfied_without_click, self.blind, self.upwards)
+
     def _draw(
-        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+        self, values: Floats, columns: Integers, readers: Readers, rng: Generator
     ) -> Booleans:
-        noticed, up, satisfied, blind = ways < [
-            table[blocks.types, blocks.positions]
-            for table in (self.attention, self.upwards, self.satisfied_without_click, self.blind)
-        ]
+        assert readers.upwards is not None
         slots = len(values)
         rank = np.arange(slots)[:, None]
-        values = values * ~(noticed & satisfied)
-        values *= ~(noticed & blind & (rank < blocks.positions))
-        upwards, downwards = self._orders(length, blocks, slots)
-        order = np.where(up, upwards, rank if downwards is None else downwards)
-        order = np.where(noticed, order, rank)
+        length = (columns >= 0).sum(axis=0)
+        upwards, downwards = self._orders(length, Blocks(readers.cells, readers.positions), slots)
+        order = np.where(readers.upwards, upwards, rank if downwards is None else downwards)
+        order = np.where(readers.noticed, order, rank)
         tables = np.stack([self.examination, self.examination_vertical])
-        along = np.take_along_axis(values, order, axis=0)
-        return draw_clicks(along, tables, noticed.astype(np.int64), order, None, uniforms)
+        return draw_along(values, tables, order, readers, rng)

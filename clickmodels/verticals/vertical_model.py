@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +17,7 @@ from ..base import ClickModel
 from ..pages import check_pages
 from ..reading.attractiveness import WithAttractiveness, read_probabilities
 from ..ubm import UBM
+from .drawing import BlockTables, Readers
 from .trails import Trail
 
 _CHUNK = 2048  # pages worked on at once, so that they stay in the cache
@@ -24,7 +25,7 @@ _CHUNK = 2048  # pages worked on at once, so that they stay in the cache
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of pages that have one: type and position of each, (n,)."""
+    """Blocks: type and position of each, (n,)."""
 
     types: Integers
     positions: Integers
@@ -55,7 +56,6 @@ class VerticalModel(WithAttractiveness, ClickModel):
     """
 
     knows_verticals = True
-    ways: ClassVar[int]  # how many uniforms decide how a page is read
 
     def __init__(
         self,
@@ -108,10 +108,14 @@ class VerticalModel(WithAttractiveness, ClickModel):
         raise NotImplementedError
 
     def _draw(
-        self, values: Floats, length: Integers, blocks: Blocks, ways: Floats, uniforms: Floats
+        self, values: Floats, columns: Integers, readers: Readers, rng: Generator
     ) -> Booleans:
-        """Draw clicks by rank (K, n); ``ways`` (ways, n) and ``uniforms`` (K, n) are uniform."""
+        """Draw clicks by rank (K, n) of pages with and without blocks."""
         raise NotImplementedError
+
+    @cached_property
+    def _block_tables(self) -> BlockTables:
+        return BlockTables(self.attention, self.satisfied_without_click, self.blind)
 
     # What follows
 
@@ -262,19 +266,28 @@ class VerticalModel(WithAttractiveness, ClickModel):
         vertical_position: ArrayLike | None = None,
     ) -> Booleans:
         """Draw clicks, (K, n): first how each page with a block is read, then its clicks."""
-        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
-        if len(rows) == 0:
-            return self._plain.sample_columns(query, columns, rng)
-        clicks = np.empty(columns.shape, dtype=bool)
-        plain = _others(rows, len(query))
-        if len(plain):
-            clicks[:, plain] = self._plain.sample_columns(query[plain], columns[:, plain], rng)
-        ways, uniforms = rng.random((self.ways, len(rows))), rng.random((len(columns), len(rows)))
-        shown = columns if len(plain) == 0 else columns[:, rows]
-        values = self._attractiveness.columns(query[rows], shown)
-        drawn = self._draw(values, (shown >= 0).sum(axis=0), blocks, ways, uniforms)
-        clicks[:, rows] = drawn
-        return clicks
+        blocks = {"vertical": vertical, "vertical_position": vertical_position}
+        return self.read_columns(query, columns, rng, **blocks)[0]
+
+    def read_columns(
+        self,
+        query: Integers,
+        columns: Integers,
+        rng: Generator,
+        *,
+        vertical: ArrayLike | None = None,
+        vertical_position: ArrayLike | None = None,
+    ) -> tuple[Booleans, Booleans]:
+        """Draw clicks, (K, n), and whether the block satisfied without one, (n,)."""
+        n = len(query)
+        blocks = self._read_blocks(vertical, vertical_position, n)
+        if blocks is None or (blocks.positions < 0).all():
+            return self._plain.sample_columns(query, columns, rng), np.zeros(n, dtype=bool)
+        readers = self._block_tables.draw(blocks.types, blocks.positions, rng)
+        values = self._attractiveness.columns(query, columns)
+        clicks = self._draw(values, columns, readers, rng)
+        satisfied = np.zeros(n, dtype=bool) if readers.satisfied is None else readers.satisfied
+        return clicks, satisfied
 
     def sample_page(
         self,
@@ -286,21 +299,44 @@ class VerticalModel(WithAttractiveness, ClickModel):
         vertical_position: int = -1,
     ) -> list[bool]:
         """Draw the clicks of one page."""
+        block = {"vertical": vertical, "vertical_position": vertical_position}
+        return self.read_page(query, ranking, uniforms, **block)[0]
+
+    def read_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> tuple[list[bool], bool]:
+        """Draw the clicks of one page, and whether its block satisfied without one."""
         if vertical < 0 or vertical_position < 0:
-            return self._plain.sample_page(query, ranking, uniforms)
+            return self._plain.sample_page(query, ranking, uniforms), False
         columns = np.array(ranking, dtype=np.int64)[:, None]
-        clicks = self.sample_columns(
+        clicks, satisfied = self.read_columns(
             np.array([query]), columns, uniforms.generator,
             vertical=np.array([vertical]), vertical_position=np.array([vertical_position]),
         )  # fmt: skip
-        return clicks[:, 0].tolist()
+        return clicks[:, 0].tolist(), bool(satisfied[0])
 
     def _find_blocks(
         self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int
     ) -> tuple[Integers, Blocks]:
         """Return the pages that have a block, and the blocks, after checking them."""
-        if vertical is None and vertical_position is None:
+        blocks = self._read_blocks(vertical, vertical_position, n)
+        if blocks is None:
             return np.zeros(0, dtype=np.int64), Blocks(*np.zeros((2, 0), dtype=np.int64))
+        rows = np.flatnonzero((blocks.types >= 0) & (blocks.positions >= 0))
+        return rows, Blocks(blocks.types[rows], blocks.positions[rows])
+
+    def _read_blocks(
+        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int
+    ) -> Blocks | None:
+        """Return the blocks of all pages, -1 = none, after checking them; None where none is."""
+        if vertical is None and vertical_position is None:
+            return None
         if vertical is None or vertical_position is None:
             given, missing = ("vertical", "vertical_position")[:: -1 if vertical is None else 1]
             raise ValueError(f"{given} is given without {missing}: a block has a type and a place")
@@ -310,8 +346,7 @@ class VerticalModel(WithAttractiveness, ClickModel):
         positions = self._read_block(
             vertical_position, "vertical_position", n, last, f"positions 0 to {last}"
         )
-        rows = np.flatnonzero((types >= 0) & (positions >= 0))
-        return rows, Blocks(types[rows], positions[rows])
+        return Blocks(types, positions)
 
     def _read_block(
         self, given: ArrayLike, name: str, n: int, highest: int, known: str
