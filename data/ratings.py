@@ -147,12 +147,15 @@ class Ratings:
 
         The training part are the rows of the first ``int(fraction * n)`` entries of
         ``default_rng(seed).permutation(n)``, in that order; the others are the test part. Both
-        keep all ids, so that indices mean the same in both.
+        keep all ids, so that indices mean the same in both. A fraction that leaves no training part
+        is an error.
         """
         share = float(checks.probabilities(fraction, "fraction", 0))
         seed = checks.positive_integer(seed, "seed", 0)
         order = np.random.default_rng(seed).permutation(len(self))
         cut = int(share * len(self) + 1e-9)
+        if not cut:
+            raise ValueError(f"fraction {share} of {len(self)} ratings leaves no training part")
         return self[order[:cut]], self[order[cut:]]
 
     def world(

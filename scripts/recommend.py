@@ -16,7 +16,7 @@ TEXT = """Train recommenders on ratings, show their lists to simulated users, co
     recommender's log, "clickgym recommend clicks" trains recommenders on logged clicks.
 
     Example:
-      clickgym recommend --ratings ml-latest-small --jobs 2
+      clickgym recommend --preset paper --ratings ml-latest-small --jobs 2
       clickgym recommend curse --preset quick
     """
 

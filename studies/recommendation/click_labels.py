@@ -92,3 +92,13 @@ def slot_propensities(
     if not clicks[0] > 0.0:
         raise ValueError("nobody clicks on the first slot of random pages")
     return np.clip(clicks / clicks[0], LOWEST_PROPENSITY, 1.0)
+
+
+def fitted_propensities(model: clickmodels.PBM) -> Floats:
+    """Return how often a position-based model fitted to the log finds each slot examined, (K,).
+
+    As a share of the most examined slot, and at least 0.01: what is known of propensities where
+    nobody made an experiment.
+    """
+    examination = np.asarray(model.examination, dtype=np.float64)
+    return np.clip(examination / examination.max(), LOWEST_PROPENSITY, 1.0)

@@ -17,21 +17,24 @@ from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, setting
 from ..worlds import require_generative
-from .click_labels import ShownPairs, slot_propensities
+from .click_labels import ShownPairs, fitted_propensities, slot_propensities
 from .click_training_pictures import (
     CLICKS,
+    FITTED_WEIGHTS,
     RATINGS,
+    TRUE_WEIGHTS,
     UNBIASED,
     cost_table,
     labels_picture,
     labels_tables,
 )
-from .rating_parts import Parts, RatingStudy, three_parts
+from .rating_parts import Parts, three_parts
+from .rating_study import RatingStudy
 from .system_lists import RatingsSetting
 
-VERSION = "2"
+VERSION = "3"
 REFERENCE = "no-bias"
-WEIGHTED = "IPW"
+POSITION_BASED = "PBM"  # its propensities are what a log alone says
 
 
 @dataclass(frozen=True)
@@ -53,17 +56,23 @@ def click_cell(cell: ClickCell) -> Result:
     """Return the click-through rates of all recommenders on this user, by their labels.
 
     Of every recommender: trained on the ratings that users clicked by, on clicks of a user without
-    bias, on clicks of this user, on these weighted by inverse propensities, and on the
-    attractiveness of each click model.
+    bias, on clicks of this user, on these weighted by inverse propensities (the user's own, and
+    those that a PBM finds in the log), and on the attractiveness of each click model.
     """
     world, deployed = _worlds(cell)
     judge = clickmodels.true_user(cell.user, deployed, slots=cell.slots)
     user = clickmodels.true_user(cell.user, world, slots=cell.slots)
     log, pairs = _log(cell, user)
     labels = {CLICKS: pairs.rates(np.ones(cell.slots))}
-    labels[WEIGHTED] = pairs.rates(slot_propensities(user, world, cell.slots, cell.seed))
-    for name in cell.models:
-        labels[name] = pairs.of_model(clickmodels.fit(name, log, world, seed=cell.seed))
+    labels[TRUE_WEIGHTS] = pairs.rates(slot_propensities(user, world, cell.slots, cell.seed))
+    fitted = {
+        name: clickmodels.fit(name, log, world, seed=cell.seed)
+        for name in dict.fromkeys((POSITION_BASED, *cell.models))
+    }
+    by_position = fitted[POSITION_BASED]
+    assert isinstance(by_position, clickmodels.PBM)
+    labels[FITTED_WEIGHTS] = pairs.rates(fitted_propensities(by_position))
+    labels |= {name: pairs.of_model(fitted[name]) for name in cell.models}
     shared = _unbiased_lists(_without_user(cell))
     found = {kind: dict(lists) for kind, lists in shared.items()}
     found |= {kind: _learn(cell, deployed, pairs, label) for kind, label in labels.items()}
@@ -180,7 +189,7 @@ class ClickTraining(RatingStudy):
         metavar="NAME",
     )
     seeds: int = setting(5, "number of splits of the ratings, each with a log of its own")
-    n_users: int = setting(600, "users of the embedded ratings", flag="users", metavar="N")
+    n_users: int = setting(600, "users of the embedded ratings", flag="users", least=2, metavar="N")
     n_items: int = setting(400, "items of the embedded ratings", flag="items", metavar="N")
     docs: int = setting(300, "candidates of each user: the most popular", metavar="N")
     pages: int = setting(30_000, "logged pages", metavar="N")
@@ -217,7 +226,7 @@ class ClickTraining(RatingStudy):
             for seed in range(self.seeds)
             for user in self.users
         ]  # fmt: skip
-        kinds = (RATINGS, UNBIASED, CLICKS, WEIGHTED, *self.models)
+        kinds = (RATINGS, UNBIASED, CLICKS, TRUE_WEIGHTS, FITTED_WEIGHTS, *self.models)
         result = {
             "rates": {kind: dict.fromkeys(self.systems, float) for kind in kinds},
             "clicks": float, "shown": int,

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 UNTAUGHT = "random"  # learns nothing, so labels cannot matter to it
 UNBIASED, CLICKS, RATINGS = "no-bias clicks", "own clicks", "ratings"
+TRUE_WEIGHTS, FITTED_WEIGHTS = "IPW true", "IPW fitted"
 _STYLES = {  # of labels, in the picture; others share what is left
     RATINGS: ("#8c8c8c", "s"), UNBIASED: ("#1b7837", "_"), CLICKS: ("#d1495b", "o"),
-    "IPW": ("#0c4c8a", "^"),
+    TRUE_WEIGHTS: ("#0c4c8a", "^"), FITTED_WEIGHTS: ("#7fa8d1", "<"),
 }  # fmt: skip
 _OTHERS = (("#e69f00", "D"), ("#7b3294", "v"), ("#56b4e9", "P"), ("#a6761d", "X"))
 
@@ -41,7 +42,8 @@ def cost_table(rows: Sequence[Row]) -> PlainTable:
         "user", [RATINGS, UNBIASED, CLICKS, "bias costs", *(f"back by {kind}" for kind in others)],
         f"Deployed on the same user. Bias costs: {UNBIASED} minus {CLICKS}. Back: what learning "
         f"from other labels adds to {CLICKS}, in brackets as a share of the cost where the cost is "
-        f"above chance. ±: 95% intervals over splits; {seeds}.",
+        f"above chance. IPW: clicks weighted by inverse propensities, the user's own or those that "
+        f"a PBM finds in the log. ±: 95% intervals over splits; {seeds}.",
     )  # fmt: skip
     for user in distinct(rows, "user"):
         own = where(rows, user=user)
@@ -71,11 +73,15 @@ def labels_tables(rows: Sequence[Row]) -> list[ResultTable]:
     users, kinds = distinct(rows, "user"), distinct(rows, "labels")
     tables = []
     for system in distinct(rows, "system"):
-        metrics = [Metric(user, lower_is_better=False) for user in users]
-        table = ResultTable(metrics, f"{system}: click-through rate by what it learned from")
+        metrics = [Metric(user, lower_is_better=False, digits=2) for user in users]
+        table = ResultTable(
+            metrics, f"{system}: click-through rate in percent by what it learned from"
+        )
         for kind in kinds:
             own = where(rows, system=system, labels=kind)
-            values = {user: [row["rate"] for row in where(own, user=user)] for user in users}
+            values = {
+                user: [100.0 * row["rate"] for row in where(own, user=user)] for user in users
+            }
             table.add(kind, values, [row["seed"] for row in where(own, user=users[0])])
         tables.append(table)
     return tables

@@ -19,7 +19,7 @@ from ..engine.shapes import Unbounded
 from ..registry import register
 from ..study import Report, Results, Stage, setting
 from ..worlds import SPLIT, longest_first, require_generative
-from .rating_parts import RatingStudy
+from .rating_study import RatingStudy
 from .recommendation_curse_pictures import (
     asked_picture,
     asked_tables,
@@ -70,7 +70,7 @@ def recommendation_cell(cell: RecommendationCell) -> Result:
 
     Values are clicks per page, under the model ("promised") and on the user.
     """
-    world, user = rated_world(cell.world), _user(cell)
+    world, user = sampled_world(cell.world), _user(cell)
     logging = _logging(cell)
     log = envs.collect(world, user, logging, cell.impressions, cell.world.seed)
     train, validation, test = log.split(SPLIT, cell.world.seed)
@@ -121,8 +121,8 @@ def _train_agent(
 
 
 @lru_cache(maxsize=2)
-def rated_world(world: RatedWorld) -> data.World:
-    """Return the world of the test part, with features for agents."""
+def sampled_world(world: RatedWorld) -> data.World:
+    """Return some users of the test part, with their most popular candidates and features."""
     train, test = parts_of(world.source, world.seed)
     most = min(FACTORS, min(train.n_users, train.n_items) - 1)
     return test.world(
@@ -135,7 +135,7 @@ def _lists(world: RatedWorld, system: str, slots: int) -> policies.Ranker:
     """Return what a recommender shows, filled up at random, so that all show as much."""
     train, _ = parts_of(world.source, world.seed)
     return policies.recommender(
-        system, train, rated_world(world), slots, seed=world.seed, fill=True
+        system, train, sampled_world(world), slots, seed=world.seed, fill=True
     )
 
 
@@ -146,13 +146,13 @@ def _user(cell: RecommendationCell) -> clickmodels.ClickModel:
 @lru_cache(maxsize=8)
 def user_of(name: str, world: RatedWorld, slots: int) -> clickmodels.ClickModel:
     """Return a true user; the same object each time, so that its best lists are found once."""
-    return clickmodels.true_user(name, rated_world(world), slots=slots)
+    return clickmodels.true_user(name, sampled_world(world), slots=slots)
 
 
 def _logging(cell: RecommendationCell) -> policies.Policy:
     train, _ = parts_of(cell.world.source, cell.world.seed)
     return policies.stochastic_recommender(
-        cell.logging, train, rated_world(cell.world), cell.slots, seed=cell.world.seed
+        cell.logging, train, sampled_world(cell.world), cell.slots, seed=cell.world.seed
     )
 
 

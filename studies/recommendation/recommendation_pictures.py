@@ -82,16 +82,24 @@ def _draw_residuals(axis: Any, rows: Sequence[Row], user: str) -> None:
 
 
 def error_picture(rows: Sequence[Row]) -> Figure:
-    """Draw how far each metric is off under each user: absolute, relative, and by ranks."""
+    """Draw how far each metric is off under each user: absolute, relative, and by ranks.
+
+    Ranks are left out where all metrics order the systems as all CTRs do.
+    """
     kinds = {
         "error": "residual standard error", "relative": "error relative to the CTRs' spread",
         "tau": "Kendall's tau",
     }  # fmt: skip
+    if all(row["low"] == row["value"] == row["high"] == 1.0 for row in where(rows, kind="tau")):
+        kinds.pop("tau")
     sides = distinct(rows, "training_items")
     users = distinct(where(rows, kind="error"), "rate", USERS)
     metrics = [name for name in METRIC_COLOURS if where(rows, kind="error", metric=name)]
-    figure = new_figure(1.0 + 4.6 * len(kinds), 0.8 + 3.4 * len(sides))
-    axes = figure.subplots(len(sides), len(kinds), squeeze=False, sharey=True)
+    widths = [0.6 if kind == "tau" else 1.0 for kind in kinds]
+    figure = new_figure(1.0 + 4.6 * sum(widths), 0.8 + 3.4 * len(sides))
+    axes = figure.subplots(
+        len(sides), len(kinds), squeeze=False, sharey=True, sharex="col", width_ratios=widths
+    )
     for line, inside in zip(axes, sides, strict=True):
         for axis, (kind, label) in zip(line, kinds.items(), strict=True):
             for number, metric in enumerate(metrics):
@@ -106,9 +114,8 @@ def error_picture(rows: Sequence[Row]) -> Figure:
             axis.set_yticks(range(len(users)), users, fontsize=9)
             axis.set_title(f"{label}\n{items_text(inside)}", fontsize=10)
             axis.grid(axis="x", alpha=0.25, linewidth=0.5)
-            axis.locator_params(axis="x", nbins=5)
-            if kind == "tau":
-                axis.set_xlim(min(0.45, axis.get_xlim()[0]), 1.03)
+            axis.tick_params(axis="x", labelbottom=True)
+            axis.locator_params(axis="x", nbins=4 if kind == "tau" else 5)
     axes[0, 0].invert_yaxis()
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9, frameon=False)

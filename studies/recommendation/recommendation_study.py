@@ -15,7 +15,8 @@ from ..claims import ledger_lines
 from ..engine.grid import cell_key
 from ..engine.rows import Row
 from ..registry import register
-from ..study import Report, Results, Stage, Study, setting
+from ..study import Report, Results, Stage, setting
+from .rating_study import RatingStudy
 from .recommendation_claims import SYSTEMS, USERS
 from .recommendation_ledger import RULES, recommendation_ledger
 from .recommendation_pictures import error_picture, figure_1
@@ -27,6 +28,7 @@ from .recommendation_scores import (
     scores_cell,
 )
 from .recommendation_tables import (
+    forms_table,
     items_text,
     odds_table,
     prediction_table,
@@ -41,9 +43,7 @@ from .system_lists import (
     LISTS_VERSION,
     SHOWN,
     ListsCell,
-    RatingsSetting,
     lists_cell,
-    ratings_of,
 )
 
 _SCORING = "scoring the lists"
@@ -52,7 +52,7 @@ _LEAST = 3  # systems through which a line says anything
 
 @register("recommend")
 @dataclass(frozen=True)
-class Recommend(Study):
+class Recommend(RatingStudy):
     """Train recommenders on ratings, show their lists to simulated users, compare the metrics.
 
     A row has ``split``, ``training_items``, ``kind``, ``system``, ``metric``, ``rate``, ``value``,
@@ -60,20 +60,9 @@ class Recommend(Study):
     the items that a user rated in training, and with them.
 
     Example:
-      clickgym recommend --ratings ml-latest-small --jobs 2
+      clickgym recommend --preset paper --ratings ml-latest-small --jobs 2
     """
 
-    ratings: str = setting(
-        "", "MovieLens file or folder, or CSV of user, item, rating", metavar="PATH",
-        absent="embedded ratings",
-    )
-    n_users: int = setting(
-        6040, "users of the embedded ratings", flag="users", least=0, metavar="N"
-    )
-    n_items: int = setting(
-        3706, "items of the embedded ratings", flag="items", least=0, metavar="N"
-    )
-    ratings_seed: int = setting(0, "seed of the embedded ratings", least=0, metavar="N")
     systems: tuple[str, ...] = setting(
         SYSTEMS, "recommender", flag="system", known=policies.recommender_names, metavar="NAME"
     )
@@ -101,46 +90,15 @@ class Recommend(Study):
         """Return a run that takes a moment."""
         return cls(n_users=40, n_items=50, splits=2, repetitions=2, resamples=20, slots=5)
 
-    @classmethod
-    def from_options(cls, preset: str, given: dict[str, Any]) -> tuple[str, Self]:
-        """Return the preset and the study; ratings of a file have their own size."""
-        if given.get("ratings"):
-            sizes = {"n_users": "--users", "n_items": "--items", "ratings_seed": "--ratings-seed"}
-            wrong = [flag for name, flag in sizes.items() if name in given]
-            if wrong:
-                raise ValueError(f"{', '.join(wrong)} are for embedded ratings, not for --ratings")
-            preset = preset or "paper"
-            given = given | {"n_users": 0, "n_items": 0, "ratings_seed": 0}
-        return super().from_options(preset, given)
-
     def check(self) -> None:
-        """Raise where the study could not run; the ratings are loaded for it."""
+        """Raise where the study could not run."""
         super().check()
         if len(set(self.systems)) < _LEAST:
             raise ValueError(f"systems must be at least {_LEAST}, to fit a line through them")
-        if not self.ratings:
-            for name in ("n_users", "n_items"):
-                if getattr(self, name) < 2:
-                    raise ValueError(f"{name} must be at least 2, not {getattr(self, name)}")
-        ratings_of(self._setting())
-
-    def _setting(self) -> RatingsSetting:
-        if self.ratings:
-            return RatingsSetting.from_path(self.ratings)
-        return RatingsSetting("", self.n_users, self.n_items, self.ratings_seed)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the settings for people; embedded ratings have a size, files have a name."""
-        texts = super().describe()
-        if self.ratings:
-            unknown = ("users", "items", "ratings seed")
-            texts = {name: text for name, text in texts.items() if name not in unknown}
-            return texts | {"ratings": Path(self.ratings).name}
-        return texts | {"ratings": "embedded"}
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the lists of all systems, then the scores of every split."""
-        ratings, place = self._setting(), str(folder / "lists")
+        ratings, place = self.source(), str(folder / "lists")
         systems = list(dict.fromkeys(self.systems))
         groups = [
             tuple(
@@ -198,7 +156,7 @@ class Recommend(Study):
             report.tables[heading] = [residual_table(rows, first, inside)]
         report.figures["errors.png"] = (
             "How well metrics predict CTRs: mean over splits, with 95% bootstrap intervals over "
-            "users.", error_picture(rows),
+            "users. Kendall's tau is left out where it is 1 everywhere.", error_picture(rows),
         )  # fmt: skip
         report.tables["How well metrics predict CTRs"] = [
             make(rows, inside)
@@ -209,7 +167,8 @@ class Recommend(Study):
             )
         ]  # fmt: skip
         report.tables["Scores"] = [
-            *(score_table(rows, inside) for inside in sides), shown_table(rows),
+            *(score_table(rows, inside) for inside in sides),
+            *(forms_table(rows, inside) for inside in sides), shown_table(rows),
             *(simulated_table(rows, first, inside) for inside in sides),
             *(odds_table(rows, inside) for inside in sides),
         ]  # fmt: skip

@@ -80,6 +80,20 @@ def score_table(rows: Sequence[Row], inside: bool) -> PlainTable:
     return table
 
 
+def forms_table(rows: Sequence[Row], inside: bool) -> PlainTable:
+    """Return the scores by each form of nDCG, means over splits."""
+    chosen = where(rows, kind="score", training_items=inside)
+    table = PlainTable(
+        f"Forms of nDCG, {items_text(inside)}", "", list(FORMS),
+        "Mean over splits [95% bootstrap interval over users]. nDCG has binary gains, the discount "
+        "1 / log2(p + 1) and the user's own best list as ideal; the others change one of these.",
+    )
+    for system in distinct(chosen, "system", SYSTEMS):
+        part = where(chosen, system=system)
+        table.add(system, [_bounded(pool(part, metric=name), 4) for name in FORMS])
+    return table
+
+
 _PREDICTION = {
     "error": ("Residual standard errors", 5, "Of the line from a metric (rows) to a CTR."),
     "relative": (

@@ -114,6 +114,14 @@ def test_a_bad_fraction_is_named():
         some_ratings().split(80)
 
 
+def test_a_split_without_a_training_part_is_refused():
+    with pytest.raises(ValueError, match=r"fraction 0\.0 of 3 ratings leaves no training part"):
+        some_ratings()[:3].split(0.0)
+    with pytest.raises(ValueError, match=r"fraction 0\.3 of 3 ratings leaves no training part"):
+        some_ratings()[:3].split(0.3)
+    assert len(some_ratings()[:3].split(0.34)[0]) == 1
+
+
 def test_the_world_has_the_users_with_a_test_rating():
     train, test = hand_made()
     world = test.world(train)

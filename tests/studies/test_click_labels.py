@@ -9,6 +9,7 @@ from clickgym import clickmodels, data, envs, policies
 from clickgym.studies.recommendation.click_labels import (
     LOWEST_PROPENSITY,
     ShownPairs,
+    fitted_propensities,
     slot_propensities,
 )
 from clickgym.studies.recommendation.click_training import worlds_of
@@ -69,6 +70,20 @@ def test_propensities_of_users_who_read_by_position_are_their_decays():
     for name, wanted in decays.items():
         user = clickmodels.true_user(name, world, slots=4)
         np.testing.assert_allclose(slot_propensities(user, world, 4, 0), wanted, rtol=0.06)
+
+
+def test_propensities_of_a_fitted_model_are_near_those_of_the_user():
+    world, _ = worlds_of(SOURCE, 0, 8)
+    user = clickmodels.true_user("examination-log", world, slots=4)
+    log = envs.collect(world, user, policies.Uniform(world, 4), 100_000, seed=0)
+    found = fitted_propensities(clickmodels.fit("PBM", log, world))
+    assert found.max() == 1.0
+    np.testing.assert_allclose(found, 1.0 / np.log2(np.arange(2, 6)), rtol=0.05)
+
+
+def test_propensities_of_a_fitted_model_are_shares_with_a_least():
+    model = clickmodels.PBM(np.full((1, 3), 0.5), [0.5, 0.25, 0.0])
+    np.testing.assert_array_equal(fitted_propensities(model), [1.0, 0.5, LOWEST_PROPENSITY])
 
 
 def test_propensities_have_a_least():

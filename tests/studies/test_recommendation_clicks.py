@@ -37,17 +37,30 @@ def test_what_learns_nothing_earns_the_same_by_all_labels(clicks):
 
 def test_what_learns_earns_more_than_what_does_not(clicks):
     for user in ("no-bias", "examination-log"):
-        for labels in ("ratings", "own clicks", "IPW", "PBM"):
+        for labels in ("ratings", "own clicks", "IPW true", "IPW fitted", "PBM"):
             pair = [where(clicks, user=user, labels=labels, system=system)[0]["rate"]
                     for system in ("popularity", "random")]  # fmt: skip
             assert pair[0] > pair[1]
 
 
+def test_corrected_labels_teach_neighbours_and_factors_more_than_clicks_of_a_steep_bias(tmp_path):
+    pytest.importorskip("numba", reason="the recsys extra is not installed")
+    study = studies.ClickTraining(
+        users=("examination-quad",), systems=("user-based", "mf"), models=("PBM",), seeds=1,
+        n_users=100, n_items=60, docs=60, pages=10_000,
+    )  # fmt: skip
+    rows = studies.compute_study(study, tmp_path).rows
+    for system in study.systems:
+        rates = {row["labels"]: row["rate"] for row in where(rows, system=system)}
+        for labels in ("IPW true", "IPW fitted", "PBM", "no-bias clicks"):
+            assert rates[labels] > 1.05 * rates["own clicks"], (system, labels)
+
+
 def made_up(costs):
-    rates = {"ratings": 0.1, "no-bias clicks": 0.1, "own clicks": 0.1, "IPW": 0.1}
+    rates = {"ratings": 0.1, "no-bias clicks": 0.1, "own clicks": 0.1, "IPW true": 0.1}
     return [
         {"user": "u", "seed": seed, "labels": labels, "system": "mf",
-         "rate": rate - cost * {"own clicks": 1.0, "IPW": 0.25}.get(labels, 0.0)}
+         "rate": rate - cost * {"own clicks": 1.0, "IPW true": 0.25}.get(labels, 0.0)}
         for seed, cost in enumerate(costs) for labels, rate in rates.items()
     ]  # fmt: skip
 
@@ -96,15 +109,40 @@ def test_models_with_a_choice_are_fitted_both_ways():
     }  # fmt: skip
 
 
+THREE = (studies.Recommend, studies.RecommendationCurse, studies.ClickTraining)
+
+
 def test_ratings_of_a_file_have_their_own_size():
-    made = studies.ClickTraining.from_options("quick", {"ratings": "ml-100k"})[1]
-    assert made.describe()["ratings"] == "ml-100k"
-    assert not {"users", "items"} & made.describe().keys()
-    with pytest.raises(ValueError, match="--items: for embedded ratings, not for --ratings"):
-        studies.ClickTraining.from_options("quick", {"ratings": "ml-100k", "n_items": 5})
+    for study in THREE:
+        made = study.from_options("quick", {"ratings": "ml-100k"})[1]
+        assert made.describe()["ratings"] == "ml-100k"
+        assert not {"users", "items", "ratings seed"} & made.describe().keys()
+        for name, flag in (
+            ("n_users", "users"), ("n_items", "items"), ("ratings_seed", "ratings-seed")
+        ):
+            with pytest.raises(ValueError, match=f"--{flag}: for embedded ratings, not for --rat"):
+                study.from_options("quick", {"ratings": "ml-100k", name: 5})
+
+
+def test_a_file_changes_the_ratings_of_a_preset_and_nothing_else():
+    for study in THREE:
+        usual, made = study.from_options("", {"ratings": "ml-100k"})
+        assert usual == "quick"
+        assert made == dataclasses.replace(study.presets()["quick"], ratings="ml-100k")
+        largest = list(study.presets())[-1]
+        assert study.from_options(largest, {"ratings": "x"})[1].ratings == "x"
+        assert study.from_options("", {})[0] == "quick"
+
+
+def test_the_settings_of_a_file_are_kept_with_its_number_of_users_and_items(tmp_path):
+    (tmp_path / "ratings.csv").write_text("u,a,5\nu,b,1\nv,a,3\nv,c,4\n")
+    for study in THREE:
+        kept = dataclasses.replace(study.small(), ratings=str(tmp_path), ratings_seed=3).resolved()
+        assert (kept.n_users, kept.n_items, kept.ratings_seed) == (2, 3, 0)
+        assert study.small().resolved() == study.small()
 
 
 def test_a_file_of_ratings_that_is_not_there_is_told_before_anything_is_written(tmp_path):
-    for study in (studies.ClickTraining, studies.RecommendationCurse):
+    for study in THREE:
         with pytest.raises(FileNotFoundError, match="nowhere"):
             dataclasses.replace(study.small(), ratings=str(tmp_path / "nowhere")).check()

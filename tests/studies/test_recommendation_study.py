@@ -67,8 +67,9 @@ def test_the_papers_own_numbers_give_its_errors_up_to_their_rounding():
         NDCG: [0.00363, 0.00083, 0.00242, 0.00070, 0.00242, 0.00683, 0.00711],
         "precision": [0.00017, 0.00197, 0.00286, 0.00254, 0.00286, 0.00471, 0.00550],
     }
-    for metric, errors in printed.items():  # scores are printed with three digits
-        assert scores.error(metric, USERS) == pytest.approx(errors, abs=1e-3)
+    for metric, errors in printed.items():
+        # Scores are printed with three digits; random last digits moved errors by up to 7.9e-4.
+        assert scores.error(metric, USERS) == pytest.approx(errors, abs=8e-4)
     assert paper_number("ratio-browsing") > paper_number("ratio-examination") > 2.0
 
 
@@ -192,30 +193,34 @@ def test_other_splits_and_other_seeds_give_other_numbers(rows, tmp_path):
     assert len(set(values)) == 3
 
 
-def test_a_file_of_ratings_gives_what_the_same_ratings_give_embedded(rows, tmp_path):
+def test_a_study_of_a_file_has_the_exact_numbers_of_its_ratings(tmp_path):
     ratings = data.synthetic_ratings(40, 50, seed=0)
     lines = [
         f"{user},{item},{rating}"
         for user, item, rating in zip(ratings.user, ratings.item, ratings.rating, strict=True)
     ]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
-    small = studies.Recommend.small()
     study = dataclasses.replace(
-        small, ratings=str(tmp_path), splits=1, systems=("popularity", "random", "mf"),
-        users=("no-bias",), n_users=0, n_items=0,
+        studies.Recommend.small(), ratings=str(tmp_path), splits=1, users=("no-bias",),
+        systems=("popularity", "random", "mf"),
     )  # fmt: skip
-    found = studies.compute_study(study, tmp_path / "out").rows
-    wanted = {"kind": "score", "split": 0, "system": "popularity", "metric": "no-bias",
-              "training_items": False}  # fmt: skip
-    (one,), (same,) = where(found, **wanted), where(rows, **wanted)
-    assert one["value"] == pytest.approx(same["value"], abs=0.02)  # ties fall in another order
+    rows = studies.compute_study(study, tmp_path / "out").rows
+    train, test = data.load_movielens(tmp_path).split(0.8, seed=0)
+    world = test.world(train)
+    user = clickmodels.true_user("no-bias", world, slots=5)
+    scores = where(rows, kind="score", training_items=False, metric="no-bias")
+    for system in study.systems:
+        ranker = policies.recommender(system, train, world, slots=5, seed=0)
+        (row,) = where(scores, system=system)
+        wanted = evaluation.value(ranker, user, world).value / 5
+        assert row["value"] == pytest.approx(wanted, rel=1e-12)
     assert study.describe()["ratings"] == tmp_path.name
     assert "users" not in {name for name in study.describe() if name != "user"}
 
 
 def test_the_command_refuses_what_cannot_be(tmp_path):
     out = ["--out", str(tmp_path / "out")]
-    with pytest.raises(ValueError, match=r"--users are for embedded ratings, not for --ratings"):
+    with pytest.raises(ValueError, match=r"--users: for embedded ratings, not for --ratings"):
         main(["--ratings", "x", "--users", "5", *out])
     with pytest.raises(FileNotFoundError, match="x"):
         main(["--ratings", str(tmp_path / "x"), *out])
