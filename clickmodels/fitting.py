@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import poisson
+from scipy.special import pdtr
 
 from ..common import checks
 from ..common.typing import Floats
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .networks.network import Network
 
 PARAMETERS = ("table", "embedding")
-_POISSON = poisson.cdf(np.arange(20), 1.0)  # beyond, a double has no room
+_POISSON = pdtr(np.arange(20), 1.0)  # beyond, a double has no room
 
 
 def names() -> tuple[str, ...]:

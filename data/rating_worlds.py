@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import svds
 
 from ..common.memory import require_memory
 from ..common.typing import Booleans, Integers
@@ -130,6 +129,8 @@ def decompose(train: Ratings, factors: int) -> tuple[NDArray[np.float32], NDArra
     the strongest dimension first; users and items get the root of the singular values each. The
     sign of a dimension is chosen so that its items sum to more than 0.
     """
+    from scipy.sparse.linalg import svds
+
     start = np.ones(min(train.n_users, train.n_items))
     left, values, right = svds(train.matrix(np.float64), k=factors, v0=start)
     order = np.argsort(-values)

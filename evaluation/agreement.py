@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from ..common import checks
 from ..common.typing import Booleans, Floats
@@ -75,5 +74,7 @@ def rank_agreement(
 
 def _ranks(scores: Floats, candidates: Booleans) -> Floats:
     """Return ranks of candidates within each query, ties shared, about their mean; NaN others."""
+    from scipy.stats import rankdata
+
     ranks = rankdata(np.where(candidates, scores, np.nan), axis=1, nan_policy="omit")
     return np.asarray(ranks - np.nanmean(ranks, axis=1, keepdims=True))

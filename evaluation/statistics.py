@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
-from scipy.stats import spearmanr, ttest_ind_from_stats
 
 from ..common import checks
 from ..common.typing import Floats
@@ -125,6 +124,8 @@ def welch(a: ArrayLike, b: ArrayLike) -> float:
     different ones p = 0. A mean that is infinite is different from any other, p = 0, and equal to
     itself, p = 1. With a single value on a side there is no test: NaN, unless the means are equal.
     """
+    from scipy.stats import ttest_ind_from_stats
+
     first, second = _values(a, "a"), _values(b, "b")
     (mean_a, variance_a), (mean_b, variance_b) = _moments(first), _moments(second)
     if mean_a == mean_b:
@@ -142,6 +143,8 @@ def welch(a: ArrayLike, b: ArrayLike) -> float:
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Return Spearman's rank correlation; 0 where one side has only ties, which says nothing."""
+    from scipy.stats import spearmanr
+
     if any(np.ptp(np.asarray(side)) == 0 for side in (first, second)):
         return 0.0
     return float(spearmanr(first, second).statistic)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from ...common.runtime import cores
@@ -135,6 +134,8 @@ class _Posterior:
 
 def _search(posterior: _Posterior, logits: Floats, still: float) -> Floats:
     """Return the most likely logits: until attention changes by no more than ``still``."""
+    from scipy.optimize import minimize
+
     steps = 0
     before = posterior.watched(expit(logits))
 

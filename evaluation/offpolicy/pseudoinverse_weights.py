@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ...common import checks
 from ...common.runtime import warn_caller
@@ -239,6 +238,8 @@ class PseudoinverseWeights:
 
 def _largest(table: Floats, repeats: bool) -> float:
     """Return the largest |sum| of one number per slot; column 0 is for an empty slot."""
+    from scipy.optimize import linear_sum_assignment
+
     if repeats:
         return float(max(np.nanmax(table, axis=1).sum(), -np.nanmin(table, axis=1).sum()))
     choices = np.hstack([table[:, 1:], np.repeat(table[:, :1], len(table), axis=1)])

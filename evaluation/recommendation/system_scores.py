@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ...clickmodels import ClickModel
 from ...common import checks
@@ -60,6 +59,8 @@ class SystemScores:
 
     def ranks(self) -> Integers:
         """Return the rank of each system by each measure, 1 the best, (S, M); equal means share."""
+        from scipy.stats import rankdata
+
         return rankdata(-self.means(), method="min", axis=0).astype(np.int64)
 
     def with_measure(self, name: str, per_user: Floats) -> SystemScores:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from ...common import checks
@@ -94,6 +93,8 @@ def fit_linear_pairs(
         Of the pages that the policy shows.
     penalty : float, at least 0
     """
+    from scipy.optimize import minimize
+
     penalty = float(checks.finite(penalty, "penalty", 0))
     if penalty < 0:
         raise ValueError(f"penalty must be at least 0, not {penalty}")

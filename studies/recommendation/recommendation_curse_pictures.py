@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from ...evaluation import Metric, ResultTable
 from ...evaluation.reporting.figures import (
@@ -72,6 +71,8 @@ def _error(row: Row, systems: Sequence[str]) -> float:
 
 
 def _agreement(row: Row, systems: Sequence[str]) -> float:
+    from scipy.stats import kendalltau
+
     promised, true = (
         [row[f"{name}_{side}"] for name in systems] for side in ("promised", "deployed")
     )
