@@ -17,6 +17,7 @@ from ..common.random import AliasTable
 from ..common.typing import Booleans, Floats, Integers
 from ..data import ClickLog, World
 from ..policies import Policy
+from ..policies.placing.pages import block_types, draw_places, may_place
 from .ranking import RankingEnv
 from .settings import EnvironmentSettings
 from .vector import RankingVectorEnv
@@ -28,7 +29,9 @@ _NO_PAGE = np.iinfo(np.int64).max
 def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -> ClickLog:
     """Show ``n`` pages of ``policy`` to ``user`` and return the log, with exact propensities.
 
-    Queries are drawn from ``world.query_probs``. The same seed gives the same log. Costs
+    Queries are drawn from ``world.query_probs``. The same seed gives the same log. Where the policy
+    places blocks and the world has some (``World.vertical``), the log says which block a page shows
+    and where, and propensities include the place; a user who knows no verticals ignores it. Costs
     O(n N log N) time for Plackett-Luce policies and O(n K) memory.
     """
     n = checks.positive_integer(n, "n")
@@ -48,6 +51,8 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
     ranking = np.empty((n, policy.slots), dtype=narrow_type(world))
     clicks = np.empty((n, policy.slots), dtype=bool)
     log_propensity = np.empty(n) if policy.has_log_prob else None
+    placing = may_place(policy, world)
+    types, positions = np.full((2, n if placing else 0), -1, dtype=np.int32)
     with progress(n, "collecting pages") as advance:
         for start in range(0, n, CHUNK):
             rows = slice(start, min(start + CHUNK, n))
@@ -56,12 +61,21 @@ def collect(world: World, user: ClickModel, policy: Policy, n: int, seed: int) -
             query[rows], ranking[rows] = asked, page
             if not every:
                 _check_candidates(world, asked, page)
+            blocks: dict[str, Any] = {}
+            if placing:
+                position, place_log_prob = draw_places(policy, world, asked, page, rng)
+                types[rows], positions[rows] = block_types(world, asked, position), position
+                blocks = user.vertical_arguments(types[rows], positions[rows])
+                log_prob = None if log_prob is None else log_prob + place_log_prob
             columns = np.ascontiguousarray(page.T)
-            clicks[rows] = user.sample_columns(asked, columns, rng).T
+            clicks[rows] = user.sample_columns(asked, columns, rng, **blocks).T
             if log_propensity is not None:
                 log_propensity[rows] = log_prob
             advance(rows.stop - rows.start)
-    return ClickLog(query, ranking, clicks, log_propensity, fingerprint=world.fingerprint)
+    return ClickLog(
+        query, ranking, clicks, log_propensity, vertical=types if placing else None,
+        vertical_position=positions if placing else None, fingerprint=world.fingerprint,
+    )  # fmt: skip
 
 
 def _check_candidates(world: World, query: Integers, page: Integers) -> None:

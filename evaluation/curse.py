@@ -15,7 +15,7 @@ from ..clickmodels import ClickModel, NotExact
 from ..common import checks
 from ..common.typing import Floats
 from ..data import World
-from ..policies import Policy, Ranker, max_reward, top_down
+from ..policies import Placed, Policy, Ranker, best_pages, max_reward, top_down
 from .reporting.figures import plot_curse
 from .reporting.records import frame
 from .statistics import Estimate
@@ -48,8 +48,9 @@ class CurseReport:
     added_by_optimising : Estimate
         gap - model_error_on_logging: what choosing a policy inside the model added.
     best : Estimate or None
-        The best value that any ranking has on the user; its method says whether it is exact or a
-        lower bound, found by a search. None for a user whose expected clicks cannot be computed.
+        The best value that any page has on the user, wherever its block stands; its method says
+        whether it is exact or a lower bound, found by a search. None for a user whose expected
+        clicks cannot be computed.
     regret : Estimate or None
         best - deployed.
     lift : Estimate
@@ -175,8 +176,8 @@ def deploy(
         highest = _best_value(scored, False, on_user)
     else:
         with contextlib.suppress(NotExact):
-            _, ranker, scored = _find_best(user, world, policy.slots)
-            exact = ranker.found is not None and ranker.found.exact
+            _, best_found, scored = _find_best(user, world, policy.slots)
+            exact = best_found.found is not None and best_found.found.exact
             highest = _best_value(scored, exact, on_user)
     return Deployment(
         promised=under_model.estimate(),
@@ -260,22 +261,27 @@ def _require_user(user: ClickModel | None, world: World, function: str) -> None:
         world.require_grades(f"{function} compares with a true user, which needs")
 
 
-_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Ranker, ScoredPages]]]
+Best = Ranker | Placed
+_BEST: WeakKeyDictionary[ClickModel, dict[tuple[int, int], tuple[World, Best, ScoredPages]]]
 _BEST = WeakKeyDictionary()
 
 
-def best_policy(user: ClickModel, world: World, slots: int = 10) -> Ranker:
-    """Return ``max_reward`` of the user; a second call with the same objects costs nothing."""
+def best_policy(user: ClickModel, world: World, slots: int = 10) -> Best:
+    """Return ``max_reward`` of the user; a second call with the same objects costs nothing.
+
+    Where the world has blocks and the user knows them, it is ``best_pages``: over places as well.
+    """
     return _find_best(user, world, slots)[1]
 
 
-def _find_best(user: ClickModel, world: World, slots: int) -> tuple[World, Ranker, ScoredPages]:
+def _find_best(user: ClickModel, world: World, slots: int) -> tuple[World, Best, ScoredPages]:
     """Return the best policy found, with its clicks; and the world, so that its id is kept."""
     known = _BEST.setdefault(user, {})
     key = (id(world), slots)
     if key not in known:
-        ranker = max_reward(user, world, slots)
-        known[key] = world, ranker, score_pages(ranker, (user,), world, SAMPLES, 0)[0]
+        placing = user.knows_verticals and world.vertical is not None
+        found = (best_pages if placing else max_reward)(user, world, slots)
+        known[key] = world, found, score_pages(found, (user,), world, SAMPLES, 0)[0]
     return known[key]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import World
 from ..policies import Policy
+from ..policies.placing.pages import block_types, draw_places, may_place, place_log_probs
 from .statistics import Estimate
 
 MOST_PAGES = 400_000  # a policy that shows more different pages than this is sampled
@@ -37,6 +40,8 @@ class ShownPages:
     deterministic : bool
         Whether a query has one page, however often it is here.
     query_probs : (Q,)
+    block : (n, 2) or None
+        The type of each page's vertical block and its position, -1 = none; None without blocks.
     """
 
     query: Integers
@@ -45,30 +50,58 @@ class ShownPages:
     whole: bool
     deterministic: bool
     query_probs: Floats
+    block: Integers | None = None
 
-    def score(self, model: ClickModel, rng: np.random.Generator) -> ScoredPages:
-        """Return these pages with their expected clicks, or drawn ones if those are unknown."""
+    def score(
+        self, model: ClickModel, rng: np.random.Generator, reward: str = "clicks"
+    ) -> ScoredPages:
+        """Return these pages with their expected rewards, or drawn clicks if those are unknown."""
         model.require("generative")
-        query, ranking, again = self._distinct(model)
+        rows, again = self._distinct(model)
+        ask = model.expected_clicks if reward == "clicks" else model.satisfied_probs
         try:
-            model.expected_clicks(query[:1], ranking[:1])
+            ask(self.query[:1], self.ranking[:1])
         except NotExact:
-            clicks = model.sample(self.query, self.ranking, rng).sum(axis=1)
+            blocks = self._blocks(model, np.arange(len(self.query)))
+            clicks = model.sample(self.query, self.ranking, rng, **blocks).sum(axis=1)
             return ScoredPages(self, clicks.astype(np.float64), exact=False)
-        parts = [slice(start, start + _CHUNK) for start in range(0, len(query), _CHUNK)]
-        values = [model.expected_clicks(query[part], ranking[part]) for part in parts]
+        parts = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+        values = [
+            ask(self.query[part], self.ranking[part], **self._blocks(model, part))
+            for part in parts
+        ]
         return ScoredPages(self, np.concatenate(values)[again], exact=True)
 
-    def _distinct(self, model: ClickModel) -> tuple[Integers, Integers, Integers]:
-        """Return the different pages, and for each page where it is among them.
+    def _blocks(self, model: ClickModel, rows: Integers) -> dict[str, Any]:
+        """Return the blocks of some pages as arguments of the model's methods."""
+        if self.block is None:
+            return {}
+        return model.vertical_arguments(self.block[rows, 0], self.block[rows, 1])
+
+    def _distinct(self, model: ClickModel) -> tuple[Integers, Integers]:
+        """Return rows with all different pages, and for each page where it is among them.
 
         All pages as they are where that is cheaper.
         """
         if self.whole or (model.cheap_scores and not self.deterministic):
-            return self.query, self.ranking, np.arange(len(self.query))
-        rows = np.column_stack([self.query, self.ranking])
-        different, again = np.unique(rows, axis=0, return_inverse=True)
-        return different[:, 0], different[:, 1:], again.reshape(-1)
+            every = np.arange(len(self.query))
+            return every, every
+        columns = [self.query, self.ranking] + ([] if self.block is None else [self.block])
+        pages = np.column_stack(columns)
+        _, first, again = np.unique(pages, axis=0, return_index=True, return_inverse=True)
+        return first, again.reshape(-1)
+
+    def with_places(self, policy: Policy, world: World) -> ShownPages:
+        """Return all pages with all places where ``policy`` puts their blocks: K + 2 at most."""
+        table = np.exp(place_log_probs(policy, self.query, self.ranking, world))
+        row, column = np.nonzero(table)
+        query, position = self.query[row], column - 1
+        block = np.column_stack([block_types(world, query, position), position])
+        return replace(
+            self, query=query, ranking=self.ranking[row], block=block,
+            weight=self.weight[row] * table[row, column],
+            deterministic=self.deterministic and len(row) == len(self.query),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,7 +149,7 @@ class ScoredPages:
         squares = np.bincount(pages.query, (self.scores - centre) ** 2, len(probs))
         variance = squares / np.maximum(counts - 1, 1)
         stderr = math.sqrt(float((probs**2 * variance / np.maximum(counts, 1)).sum()))
-        drawn = [] if pages.deterministic else ["rankings"]
+        drawn = [] if pages.deterministic else ["rankings" if pages.block is None else "pages"]
         drawn += [] if self.exact else ["clicks"]
         return Estimate(mean, stderr, method=f"sampled {' and '.join(drawn)}", n=n)
 
@@ -134,28 +167,43 @@ def shown_pages(
     All of them for deterministic policies and for those with at most ``most`` pages (default
     ``MOST_PAGES``); otherwise at least ``samples``, for each query in proportion to its frequency
     and at least two. ``repeat`` samples all policies: for clicks that are drawn and not expected.
+    Where the policy places blocks, a page counts once for each place.
     """
     policy.check_world(world)
     asked = np.flatnonzero(world.query_probs > 0)
+    placing, places = may_place(policy, world), policy.slots + 2
+    if not repeat:
+        limit = MOST_PAGES if most is None else min(most, MOST_PAGES)
+        every = _whole(policy, world, asked, limit // places if placing else limit)
+        if every is not None:
+            with contextlib.suppress(NotImplementedError):  # places that can only be drawn
+                return every.with_places(policy, world) if placing else every
     probs = world.query_probs
-    if policy.deterministic and not repeat:
+    counts = np.maximum(np.ceil(samples * probs[asked]).astype(np.int64), 2)
+    query = np.repeat(asked, counts)
+    rng = np.random.default_rng(seed)
+    ranking = policy.sample(query, rng)
+    weight = np.repeat(probs[asked] / counts, counts)
+    pages = ShownPages(query, ranking, weight, False, policy.deterministic, probs)
+    _check_candidates(pages, world)
+    if not placing:
+        return pages
+    position, log_prob = draw_places(policy, world, query, ranking, rng)
+    block = np.column_stack([block_types(world, query, position), position])
+    same = policy.deterministic and not log_prob.any()
+    return replace(pages, deterministic=same, block=block)
+
+
+def _whole(policy: Policy, world: World, asked: Integers, most: int) -> ShownPages | None:
+    """Return all pages of ``policy``, without blocks; None where there are too many."""
+    if policy.deterministic:
+        probs = world.query_probs
         pages = ShownPages(asked, policy.greedy(asked), probs[asked], True, True, probs)
         _check_candidates(pages, world)
         return pages
     sizes = world.n_candidates[asked]
     number = sum(math.perm(size, min(size, policy.slots)) for size in sizes.tolist())
-    limit = MOST_PAGES if most is None else min(most, MOST_PAGES)
-    if policy.has_log_prob and number <= limit and not repeat:
-        every = _every_page(policy, world, asked)
-        if every is not None:
-            return every
-    counts = np.maximum(np.ceil(samples * probs[asked]).astype(np.int64), 2)
-    query = np.repeat(asked, counts)
-    ranking = policy.sample(query, np.random.default_rng(seed))
-    weight = np.repeat(probs[asked] / counts, counts)
-    pages = ShownPages(query, ranking, weight, False, policy.deterministic, probs)
-    _check_candidates(pages, world)
-    return pages
+    return _every_page(policy, world, asked) if policy.has_log_prob and number <= most else None
 
 
 def _every_page(policy: Policy, world: World, asked: Integers) -> ShownPages | None:
@@ -189,9 +237,18 @@ def _check_candidates(pages: ShownPages, world: World) -> None:
 
 
 def value(
-    policy: Policy, user: ClickModel, world: World, samples: int = SAMPLES, seed: int = 0
+    policy: Policy,
+    user: ClickModel,
+    world: World,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    reward: str = "clicks",
 ) -> Estimate:
     """Return the expected clicks per page of ``policy`` shown to ``user``.
+
+    With ``reward="satisfied"`` it is the share of pages that satisfy: those with a click, and those
+    whose block does without one (``ClickModel.satisfied_probs``). Blocks stand where the policy
+    places them; a user who knows no verticals ignores them.
 
     Exact (and so it says) where the user's click probabilities are and the policy is deterministic
     or has few different pages. Otherwise at least ``samples`` rankings are drawn, stratified by
@@ -201,12 +258,18 @@ def value(
     Costs one ``expected_clicks`` per page: one page per query for deterministic policies.
     """
     samples = checks.positive_integer(samples, "samples", 2)
-    (scored,) = score_pages(policy, (user,), world, samples, seed)
+    checks.choice(reward, ("clicks", "satisfied"), "reward")
+    (scored,) = score_pages(policy, (user,), world, samples, seed, reward)
     return scored.estimate()
 
 
 def score_pages(
-    policy: Policy, models: tuple[ClickModel, ...], world: World, samples: int, seed: int
+    policy: Policy,
+    models: tuple[ClickModel, ...],
+    world: World,
+    samples: int,
+    seed: int,
+    reward: str = "clicks",
 ) -> list[ScoredPages]:
     """Return the pages of ``policy`` with their clicks under each model; all see the same pages."""
     for model in models:
@@ -219,8 +282,8 @@ def score_pages(
     # Where a page is expensive, only as many are enumerated as would be drawn.
     most = None if all(model.cheap_scores for model in models) else samples
     pages = shown_pages(policy, world, samples, seed, most=most)
-    scored = [pages.score(model, rng) for model in models]
+    scored = [pages.score(model, rng, reward) for model in models]
     if pages.whole and not all(one.exact for one in scored):  # clicks drawn once say too little
         pages = shown_pages(policy, world, samples, seed, repeat=True)
-        scored = [pages.score(model, rng) for model in models]
+        scored = [pages.score(model, rng, reward) for model in models]
     return scored

@@ -9,6 +9,9 @@ from .given_set.conditional import GivenSet, marginals_given_set
 from .given_set.marginals import log_set_probability, rank_marginals
 from .mixture import Mixture, epsilon_uniform
 from .optimise.max_reward import max_reward, top_down
+from .placing.best import best_pages, best_place, usual_places
+from .placing.pages import page_log_prob
+from .placing.placed import Placed
 from .plackett_luce import PlackettLuce, Uniform, stochastic
 from .product import Product
 from .rankers.cross_fitted import feature_group
@@ -26,13 +29,14 @@ from .slates.placements import Placements
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "DeployedRankings", "EstimatedLogging", "Found", "GivenSet", "Mixture", "Placements",
-    "PlackettLuce", "Policy", "Preferences", "Product", "Ranker", "Remembering", "SlateLearner",
-    "SlateMoments", "SlatePseudoinverse", "UncertainPropensities", "Uniform", "epsilon_uniform",
-    "estimate_logging", "feature_group", "fit_lambdamart", "fit_linear_pairs", "fit_pi_opt",
-    "fit_supervised", "fit_tree_pairs", "greedy_slates", "log_set_probability", "logging_policy",
-    "marginals_given_set", "max_reward", "named_ranker", "p_alpha", "rank_marginals",
-    "ranker_names", "ranker_scores", "recommender", "recommender_choices", "recommender_names",
-    "register", "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
-    "stochastic_recommender", "top_down",
+    "DeployedRankings", "EstimatedLogging", "Found", "GivenSet", "Mixture", "Placed",
+    "Placements", "PlackettLuce", "Policy", "Preferences", "Product", "Ranker", "Remembering",
+    "SlateLearner", "SlateMoments", "SlatePseudoinverse", "UncertainPropensities", "Uniform",
+    "best_pages", "best_place", "epsilon_uniform", "estimate_logging", "feature_group",
+    "fit_lambdamart", "fit_linear_pairs", "fit_pi_opt", "fit_supervised", "fit_tree_pairs",
+    "greedy_slates", "log_set_probability", "logging_policy", "marginals_given_set",
+    "max_reward", "named_ranker", "p_alpha", "page_log_prob", "rank_marginals", "ranker_names",
+    "ranker_scores", "recommender", "recommender_choices", "recommender_names", "register",
+    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
+    "stochastic_recommender", "top_down", "usual_places",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ..common.typing import Floats, Integers
 from ..data import World
 from .deployed_rankings import DeployedRankings
 from .given_set.conditional import GivenSet, orders_given_set
+from .placing.places import draw_columns, find_by_drawing, never_shown, not_shown
 from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
 from .slates.placements import PAGES, Placements, sample_placements
 
@@ -44,7 +45,7 @@ def candidate_scores(scores: ArrayLike, world: World | None) -> Floats:
 
 
 class Policy:
-    """A distribution over rankings, given a query.
+    """A distribution over rankings, given a query; and over the places of a block, if it has one.
 
     Shapes: ``query`` (n,), rankings (n, K) of candidate indices with trailing -1 where a query
     has fewer than K candidates.
@@ -90,6 +91,43 @@ class Policy:
     def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return log P(ranking | query), (n,); -inf for a ranking that is never shown."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_prob()")
+
+    @property
+    def places_blocks(self) -> bool:
+        """Whether pages may have a vertical block: this policy defines where it stands."""
+        own = type(self)
+        drawn, known = own.place, own.place_log_probs
+        return drawn is not Policy.place or known is not Policy.place_log_probs
+
+    @property
+    def places_by_query(self) -> bool:
+        """Whether the places of blocks are known to depend on the query alone.
+
+        A policy of one's own that says so can be estimated slot by slot.
+        """
+        return not self.places_blocks
+
+    def place(
+        self, query: Integers, ranking: Integers, rng: np.random.Generator
+    ) -> tuple[Integers, Floats]:
+        """Draw where the vertical block of each page stands, and the log-probabilities, (n,) each.
+
+        So many results stand above it, 0 .. K; -1 = not shown, as on every page of a policy that
+        does not say. It may define this or ``place_log_probs``; each falls back on the other.
+        """
+        if not self.places_blocks:
+            return not_shown(len(query))
+        return draw_columns(self.place_log_probs(query, ranking), rng)
+
+    def place_log_probs(self, query: Integers, ranking: Integers) -> Floats:
+        """Return log P(place | query, ranking), (n, K + 2): not shown, then the places 0 .. K.
+
+        Of a policy that only draws its places they are found by drawing, which is slow and fails
+        where a place is rare.
+        """
+        if type(self).place is Policy.place:
+            return never_shown(len(query), self.slots)
+        return find_by_drawing(type(self).__name__, self.place, query, ranking)
 
     def greedy(self, query: ArrayLike) -> Integers:
         """Return the ranking (n, K) that takes the likeliest next document at every slot."""

@@ -72,6 +72,25 @@ class Mixture(Policy):
             ]
         return np.logaddexp.reduce(logs, axis=0)
 
+    @property
+    def places_blocks(self) -> bool:
+        """Whether one of the policies may show a block."""
+        return any(policy.places_blocks for policy in self.policies)
+
+    def place_log_probs(self, query: Integers, ranking: Integers) -> Floats:
+        """Return log P(place | query, ranking), (n, K + 2).
+
+        Each policy's places count as much as it is likely to have shown the ranking. Of a ranking
+        that none of them shows, they count by their weights.
+        """
+        with np.errstate(divide="ignore"):
+            weights = np.log(self.weights)[:, None]
+        shares = weights + [policy.log_prob(query, ranking) for policy in self.policies]
+        shares = np.where(np.isneginf(shares).all(axis=0), weights, shares)
+        shares -= np.logaddexp.reduce(shares, axis=0)
+        tables = np.array([policy.place_log_probs(query, ranking) for policy in self.policies])
+        return np.logaddexp.reduce(shares[:, :, None] + tables, axis=0)
+
     def greedy(self, query: ArrayLike) -> Integers:
         """Return the greedy ranking of the policy with the largest weight, (n, K)."""
         return self.policies[int(self.weights.argmax())].greedy(query)

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..common.runtime import warn_caller
 from ..common.typing import Floats
-from ..data import ClickLog
+from ..data import ClickLog, World
 from .base import Policy
+from .placing.pages import draw_places, logged_log_prob, without_blocks
 
 _CHECKED_ROWS = 1_000  # rows whose propensities are compared to a policy's
 _MISFIT = 0.35  # mean over standard deviation: about half a deviation of the policy's own pages
@@ -19,8 +20,10 @@ class WrongLogging(UserWarning):
     """The log's propensities or pages are not those of the policy that should have made it."""
 
 
-def check_logging(log: ClickLog, logging: Policy) -> None:
+def check_logging(log: ClickLog, logging: Policy, world: World | None = None) -> None:
     """Raise or warn where ``logging`` cannot have made the log.
+
+    The places of blocks count where ``logging`` places some; ``world`` says for which queries.
 
     With propensities in the log, the first thousand that are not ``logging``'s are warned about,
     unless ``logging`` is an estimate, whose propensities never are. Without them, a thousand rows
@@ -29,12 +32,14 @@ def check_logging(log: ClickLog, logging: Policy) -> None:
     """
     if not logging.has_log_prob or not len(log):
         return
+    if not logging.places_blocks:
+        log = without_blocks(log)
     if log.log_propensity is None:
-        _check_pages(log, logging)
+        _check_pages(log, logging, world)
         return
     if logging.estimated:
         return
-    difference = describe_difference(log, logging, "logging")
+    difference = describe_difference(log, logging, "logging", world)
     if difference is not None:
         warn_caller(
             f"logging is not who made the log: {difference}. What divides by propensities takes "
@@ -43,23 +48,26 @@ def check_logging(log: ClickLog, logging: Policy) -> None:
         )
 
 
-def _check_pages(log: ClickLog, logging: Policy) -> None:
+def _check_pages(log: ClickLog, logging: Policy, world: World | None) -> None:
     rng = np.random.default_rng(0)
     rows = np.arange(len(log))
     if len(log) > _CHECKED_ROWS:
         rows = np.sort(rng.choice(len(log), _CHECKED_ROWS, replace=False))
-    query, ranking = log.query[rows], log.ranking[rows]
-    shown = logging.log_prob(query, ranking)
+    query = log.query[rows].astype(np.int64)
+    shown = logged_log_prob(logging, log[rows], world)
     never = np.isneginf(shown)
     if never.any():
         row = int(rows[never.argmax()])
+        block = "" if log.vertical_position is None else f", block at {log.vertical_position[row]},"
         raise ValueError(
-            f"row {row} shows {log.ranking[row].tolist()} for query {log.query[row]}, which the "
-            "logging policy never does: its propensity is zero"
+            f"row {row} shows {log.ranking[row].tolist()}{block} for query {log.query[row]}, which "
+            "the logging policy never does: its propensity is zero"
         )
     if logging.estimated:  # says itself how well it fits
         return
-    drawn = logging.log_prob(query, logging.sample(query, rng))
+    pages = logging.sample(query, rng)
+    _, of_places = draw_places(logging, world, query, pages, rng)
+    drawn = logging.log_prob(query, pages) + of_places
     misfit = _describe_misfit(shown, drawn, log.counts[rows], log.slots * np.log(logging.shape[1]))
     if misfit is not None:
         warn_caller(
@@ -99,7 +107,9 @@ def _describe_misfit(shown: Floats, drawn: Floats, weight: Floats, pages: float)
     return None
 
 
-def describe_difference(log: ClickLog, policy: Policy, name: str) -> str | None:
+def describe_difference(
+    log: ClickLog, policy: Policy, name: str, world: World | None = None
+) -> str | None:
     """Return in words the first propensity of the log that is not the policy's, or None.
 
     Only the first thousand rows are compared, and only where both propensities are known.
@@ -107,7 +117,7 @@ def describe_difference(log: ClickLog, policy: Policy, name: str) -> str | None:
     if log.log_propensity is None or not policy.has_log_prob:
         return None
     logged = log.log_propensity[:_CHECKED_ROWS]
-    own = policy.log_prob(log.query[:_CHECKED_ROWS], log.ranking[:_CHECKED_ROWS])
+    own = logged_log_prob(policy, log[:_CHECKED_ROWS], world)
     wrong = ~np.isclose(own, logged, atol=1e-6)
     if not wrong.any():
         return None

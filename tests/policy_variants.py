@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clickgym.data import World
-from clickgym.policies import PlackettLuce, Product, Ranker, Uniform, stochastic
+from clickgym.policies import Placed, PlackettLuce, Product, Ranker, Uniform, stochastic
 
 N, K = 5, 3
 # Query 0 has all five candidates, query 1 two, query 2 one, query 3 none.
@@ -27,6 +27,9 @@ VARIANTS = {  # by registered name, and what is special
     ("Ranker", "of scores"): Ranker(SCORES, K),
     ("Ranker", "from rankings"): Ranker.from_rankings(
         [[4, 0, 2], [3, 1, -1], [4, -1, -1], [-1, -1, -1]], N
+    ),
+    ("Placed", "uniformly"): Placed(
+        PlackettLuce(WEIGHTS, 1.0, K), np.full(K + 2, 1 / (K + 2)), WORLD.with_vertical([0] * 4)
     ),
 }
 

@@ -168,6 +168,8 @@ def make_policies(world: data.World) -> Iterator[tuple[str, policies.Policy]]:
     made["EstimatedLogging"] = find("policies", "EstimatedLogging")(
         counted, "page counts", {"page counts": -2.5}, ["too short"]
     )
+    places = rng.dirichlet(np.ones(SLOTS + 2), shape[0])
+    made["Placed"] = policies.Placed(drawing, places, world.with_vertical([0, 1, -1, 0]))
     yield from made.items()
 
 

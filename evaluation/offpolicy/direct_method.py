@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,51 @@ from ...clickmodels import ClickModel
 from ...common import checks
 from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
-from ...data import World
+from ...data import ClickLog, World
 from ...policies import Policy
+from ...policies.placing.pages import block_types, draw_places, place_log_probs
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree
 from .slate_estimates import SlateEstimate, mean_estimate, summarise_weights
 from .slate_rewards import slate_rewards
 
-Predict = Callable[[NDArray[Any], NDArray[Any]], Floats]
+PageFunction = Callable[[NDArray[Any], NDArray[Any]], Floats]  # of (query, ranking)
 _CHUNK = 8192  # pages predicted at a time
 PAGES = 100  # drawn for each query where a reward model is asked about a stochastic target
 REGRESSIONS = {"tree": RewardTree, "lasso": RewardLasso}
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Pages that a reward model is asked about: queries, rankings and blocks (-1 = none)."""
+
+    query: NDArray[Any]
+    ranking: NDArray[Any]
+    vertical: NDArray[Any]
+    position: NDArray[Any]
+
+    @classmethod
+    def of_log(cls, log: ClickLog) -> Pages:
+        """Return the pages of a log."""
+        none = np.full(len(log), -1)
+        if log.vertical is None or log.vertical_position is None:
+            return cls(log.query, log.ranking, none, none)
+        return cls(log.query, log.ranking, log.vertical, log.vertical_position)
+
+    def part(self, rows: slice) -> Pages:
+        """Return some of them."""
+        return Pages(
+            self.query[rows], self.ranking[rows], self.vertical[rows], self.position[rows]
+        )
+
+    def block_features(self, n_types: int) -> NDArray[np.float32]:
+        """Return an indicator of each type and place of the block, (n, T (K + 1))."""
+        places = self.ranking.shape[1] + 1
+        shown = (self.vertical * places + self.position)[:, None] == np.arange(n_types * places)
+        return (shown & (self.vertical >= 0)[:, None]).astype(np.float32)
+
+
+Predict = Callable[[Pages], Floats]
 
 
 def slate_features(
@@ -67,20 +102,29 @@ def fit_regression(
     """Fit a regression of rewards on the pages' features; return its predictions as a function.
 
     ``direct`` is a name of ours, or a regression with scikit-learn's interface, which is copied.
+    Where the log has blocks, their types and places are features as well.
     """
-    table = _find_features(inputs.need_world(), features)
-    pages = slate_features(inputs.log.query, inputs.log.ranking, table)
+    world = inputs.need_world()
+    table = _find_features(world, features)
+    kinds = () if inputs.log.vertical is None else (inputs.log.vertical, world.vertical)
+    n_types = max((int(kind.max()) + 1 for kind in kinds if kind is not None), default=0)
+
+    def describe(asked: Pages) -> NDArray[np.float32]:
+        documents = slate_features(asked.query, asked.ranking, table)
+        return np.hstack([documents, asked.block_features(n_types)]) if n_types else documents
+
+    pages = describe(Pages.of_log(inputs.log))
     weight = {} if (inputs.counts == 1.0).all() else {"sample_weight": inputs.counts}
     if isinstance(direct, str):
         ours = regression(direct, settings).fit(pages, inputs.rewards[:, None], **weight)
-        return lambda query, ranking: ours.predict(slate_features(query, ranking, table))[:, 0]
+        return lambda asked: ours.predict(describe(asked))[:, 0]
     from sklearn.base import clone
 
     _check_regression(direct, bool(weight))
     if settings:
         raise ValueError("settings are for direct='tree' and 'lasso'; give others theirs yourself")
     theirs = clone(direct).fit(pages, inputs.rewards, **weight)
-    return lambda query, ranking: theirs.predict(slate_features(query, ranking, table))
+    return lambda asked: theirs.predict(describe(asked))
 
 
 def _find_features(world: World, features: ArrayLike | None) -> NDArray[np.float32]:
@@ -93,14 +137,14 @@ def _find_features(world: World, features: ArrayLike | None) -> NDArray[np.float
     return array
 
 
-def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) -> Predict:
+def model_predictions(model: ClickModel, reward: str | PageFunction, inputs: Inputs) -> Predict:
     """Return what a click model expects of pages, as a function.
 
     ``reward`` is "clicks" (expected clicks), "satisfied" (probability of any click), or a function
-    of (query, ranking) itself.
+    of (query, ranking) itself, which knows no blocks.
     """
     if callable(reward):
-        return reward
+        return lambda asked: reward(asked.query, asked.ranking)
     checks.choice(reward, ("clicks", "satisfied"), "reward")
     if inputs.world is not None:
         model.check_world(inputs.world)
@@ -111,41 +155,61 @@ def model_predictions(model: ClickModel, reward: str | Predict, inputs: Inputs) 
             "reward='clicks', 'satisfied' or a function of (query, ranking)",
             WrongReward,
         )
-    if reward == "clicks":
-        return model.expected_clicks
 
-    def satisfied(query: NDArray[Any], ranking: NDArray[Any]) -> Floats:
-        return -np.expm1(model.log_likelihood(query, ranking, np.zeros(ranking.shape, dtype=bool)))
+    def expected(asked: Pages) -> Floats:
+        blocks = model.vertical_arguments(asked.vertical, asked.position)
+        if reward == "clicks":
+            return model.expected_clicks(asked.query, asked.ranking, **blocks)
+        nothing = np.zeros(asked.ranking.shape, dtype=bool)
+        return -np.expm1(model.log_likelihood(asked.query, asked.ranking, nothing, **blocks))
 
-    return satisfied
+    return expected
 
 
-def predict_pages(predict: Predict, query: NDArray[Any], ranking: NDArray[Any]) -> Floats:
+def predict_pages(predict: Predict, pages: Pages) -> Floats:
     """Return the predictions of pages, (n,), a chunk at a time, after checking them."""
     parts = [
-        np.asarray(predict(query[start : start + _CHUNK], ranking[start : start + _CHUNK]))
-        for start in range(0, len(query), _CHUNK)
+        np.asarray(predict(pages.part(slice(start, start + _CHUNK))))
+        for start in range(0, len(pages.query), _CHUNK)
     ]
     values = checks.finite(np.concatenate(parts), "the predicted rewards", 1)
-    checks.same_shape(values, query.shape, "the predicted rewards", "query")
+    checks.same_shape(values, pages.query.shape, "the predicted rewards", "query")
     return values
 
 
 def expect_rewards(
-    predict: Predict, target: Policy, queries: Integers, samples: int, rng: np.random.Generator
+    predict: Predict, inputs: Inputs, samples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return the prediction that the target policy expects for each query, and its variance, (q,).
 
-    Exact, and so with variance 0, for deterministic targets; otherwise the mean of ``samples``
-    drawn pages per query.
+    Exact, and so with variance 0, for targets with one ranking per query, wherever they place its
+    block; otherwise the mean of ``samples`` drawn pages per query.
     """
     samples = checks.positive_integer(samples, "samples", 2)
+    target, queries, world = inputs.need_policy("target"), inputs.queries, inputs.world
+    if target.places_blocks and world is None:
+        raise ValueError("world is None, but the target places blocks, whose types it has")
     if target.deterministic:
-        return predict_pages(predict, queries, target.greedy(queries)), np.zeros(len(queries))
+        rankings = target.greedy(queries)
+        chance = np.exp(place_log_probs(target, queries, rankings, world))
+        row, column = np.nonzero(chance)
+        pages = _with_blocks(queries[row], rankings[row], column - 1, world)
+        expected = np.zeros(len(queries))
+        np.add.at(expected, row, chance[row, column] * predict_pages(predict, pages))
+        return expected, np.zeros(len(queries))
     query = np.repeat(queries, samples)
-    pages = target.sample(query, rng)
-    values = predict_pages(predict, query, pages).reshape(len(queries), samples)
+    ranking = target.sample(query, rng)
+    position, _ = draw_places(target, world, query, ranking, rng)
+    pages = _with_blocks(query, ranking, position, world)
+    values = predict_pages(predict, pages).reshape(len(queries), samples)
     return values.mean(axis=1), values.var(axis=1, ddof=1) / samples
+
+
+def _with_blocks(
+    query: Integers, ranking: Integers, position: Integers, world: World | None
+) -> Pages:
+    types = np.full(len(query), -1) if world is None else block_types(world, query, position)
+    return Pages(query, ranking, types, position)
 
 
 def regression_value(
@@ -166,7 +230,7 @@ def regression_value(
 def click_model_value(
     inputs: Inputs,
     model: ClickModel | None = None,
-    reward: str | Predict = "clicks",
+    reward: str | PageFunction = "clicks",
     samples: int = PAGES,
     seed: int = 0,
 ) -> SlateEstimate:
@@ -181,7 +245,7 @@ def _direct_value(
     inputs: Inputs, predict: Predict, name: str, samples: int, seed: int
 ) -> SlateEstimate:
     target, rng = inputs.need_policy("target"), np.random.default_rng((seed, 2))
-    values, variance = expect_rewards(predict, target, inputs.queries, samples, rng)
+    values, variance = expect_rewards(predict, inputs, samples, rng)
     share = np.bincount(inputs.rows, inputs.counts) / inputs.counts.sum()
     method = name_sampling(f"direct method, {name}", target, samples)
     result = mean_estimate(values[inputs.rows], inputs.counts, method, float(share**2 @ variance))

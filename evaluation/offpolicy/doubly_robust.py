@@ -17,6 +17,8 @@ from ...common.typing import Floats, Integers
 from ...policies.slates.moments import SAMPLES
 from .direct_method import (
     PAGES,
+    PageFunction,
+    Pages,
     Predict,
     expect_rewards,
     fit_regression,
@@ -54,7 +56,7 @@ class _RewardModel:
     """A reward model as the options of ``estimate`` describe it."""
 
     direct: Any = "tree"
-    reward: str | Predict = "clicks"
+    reward: str | PageFunction = "clicks"
     predictions: ArrayLike | None = None
     features: ArrayLike | None = None
     settings: dict[str, Any] | None = None
@@ -78,15 +80,15 @@ class _RewardModel:
         And the variance of the mean that drawing the target's pages brings.
         """
         parts, known = self._predictors(inputs), self._known_predictions(inputs)
-        target, rng = inputs.need_policy("target"), np.random.default_rng((self.seed, 2))
+        rng = np.random.default_rng((self.seed, 2))
         means, errors = np.zeros(len(inputs.rows)), np.zeros(len(inputs.rows))
         drawn = 0.0
         for rows, predict in parts:
             part = inputs.take(rows)
-            expected, variance = expect_rewards(predict, target, part.queries, self.samples, rng)
+            expected, variance = expect_rewards(predict, part, self.samples, rng)
             found = known
             if found is None:
-                found = predict_pages(predict, part.log.query, part.log.ranking)
+                found = predict_pages(predict, Pages.of_log(part.log))
             means[rows], errors[rows] = expected[part.rows], part.rewards - found
             share = np.bincount(part.rows, part.counts) / inputs.counts.sum()
             drawn += float(share**2 @ variance)

@@ -8,10 +8,11 @@ import numpy as np
 
 from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
-from ...data import ClickLog
-from ...policies import Policy, UncertainPropensities
+from ...data import ClickLog, World
+from ...policies import Policy, UncertainPropensities, page_log_prob
+from ...policies.placing.pages import draw_places, logged_log_prob
 from ...policies.propensities import WrongLogging, describe_difference
-from .inputs import Inputs
+from .inputs import Inputs, decided_blocks
 from .slate_estimates import (
     RowWeights,
     SlateEstimate,
@@ -30,15 +31,19 @@ class NoOverlap(UserWarning):
     """The target policy shows what the logging policy does not: no estimate can know its value."""
 
 
-def importance_weights(log: ClickLog, target: Policy, logging: Policy | None = None) -> Floats:
-    """Return π(s | x) / μ(s | x) of every row, (n,).
+def importance_weights(
+    log: ClickLog, target: Policy, logging: Policy | None = None, world: World | None = None
+) -> Floats:
+    """Return π(s | x) / μ(s | x) of every row, (n,); pages s include the places of blocks.
 
-    μ(s | x) is the log's propensity where it has one, else ``logging.log_prob``. A propensity of
-    zero or one that is missing or not finite is an error that names the row.
+    μ(s | x) is the log's propensity where it has one, else that of ``logging``. A propensity of
+    zero or one that is missing or not finite is an error that names the row. Blocks do not count
+    where neither policy places any, nor in a ``world`` without them.
     """
+    log = decided_blocks(log, logging, target, world)
     if not target.has_log_prob:
         raise ValueError(f"target ({type(target).__name__}) has no log_prob, which weights need")
-    shown = _log_propensity(log, logging)
+    shown = _log_propensity(log, logging, world)
     wrong = ~np.isfinite(shown)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -46,7 +51,7 @@ def importance_weights(log: ClickLog, target: Policy, logging: Policy | None = N
             f"row {row} of the log has log-propensity {shown[row]}: the logging policy cannot have "
             "shown its page"
         )
-    ratio = target.log_prob(log.query, log.ranking) - shown
+    ratio = logged_log_prob(target, log, world) - shown
     wrong = ~(ratio <= _LARGEST)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -57,7 +62,7 @@ def importance_weights(log: ClickLog, target: Policy, logging: Policy | None = N
     return np.exp(ratio)
 
 
-def _log_propensity(log: ClickLog, logging: Policy | None) -> Floats:
+def _log_propensity(log: ClickLog, logging: Policy | None, world: World | None) -> Floats:
     if log.log_propensity is not None:
         return log.log_propensity
     if logging is None or not logging.has_log_prob:
@@ -65,11 +70,15 @@ def _log_propensity(log: ClickLog, logging: Policy | None) -> Floats:
             "the log has no log_propensity and logging is None or has no log_prob: row 0 has no "
             "propensity"
         )
-    return logging.log_prob(log.query, log.ranking)
+    return logged_log_prob(logging, log, world)
 
 
 def warn_without_overlap(
-    logging: Policy | None, target: Policy, queries: Integers, seed: int
+    logging: Policy | None,
+    target: Policy,
+    queries: Integers,
+    seed: int,
+    world: World | None = None,
 ) -> None:
     """Warn where the logging policy never shows a page of the target's.
 
@@ -86,7 +95,8 @@ def warn_without_overlap(
     else:
         some = np.repeat(some, max(_PAGES_CHECKED // len(some) // 4, 1))
         pages = target.sample(some, rng)
-    never = np.isneginf(logging.log_prob(some, pages))
+    position, _ = draw_places(target, world, some, pages, rng)
+    never = np.isneginf(page_log_prob(logging, some, pages, position, world))
     if never.any():
         query = int(some[np.flatnonzero(never)[0]])
         warn_caller(
@@ -106,7 +116,9 @@ def on_policy(inputs: Inputs) -> SlateEstimate:
 def _check_own_log(inputs: Inputs) -> None:
     """Warn where propensities say that the log is not the target's own."""
     target = inputs.target
-    found = None if target is None else describe_difference(inputs.log, target, "the target")
+    found = None if target is None else describe_difference(
+        inputs.log, target, "the target", inputs.world
+    )
     if found is not None:
         warn_caller(
             f"the log is not the target's own: {found}; this is the value of whoever made it",
@@ -127,8 +139,8 @@ def wips(inputs: Inputs, clip: float | None = None, seed: int = 0) -> SlateEstim
 def weigh_pages(inputs: Inputs, name: str, seed: int) -> RowWeights:
     """Return the importance weights of the rows, after looking for overlap."""
     target = inputs.need_policy("target")
-    weights = importance_weights(inputs.log, target, inputs.logging)
-    warn_without_overlap(inputs.logging, target, inputs.queries, seed)
+    weights = importance_weights(inputs.log, target, inputs.logging, inputs.world)
+    warn_without_overlap(inputs.logging, target, inputs.queries, seed, inputs.world)
     found = RowWeights(weights, name)
     return found if inputs.log.log_propensity is not None else say_estimated(found, inputs)
 

@@ -11,6 +11,7 @@ from ...common import checks
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ...policies import Policy
+from ...policies.placing.pages import without_blocks
 from ...policies.propensities import check_logging
 
 
@@ -100,14 +101,28 @@ def check_inputs(
     for name, policy in (("logging", logging), ("target", target)):
         if policy is not None:
             check_policy(name, policy, log, world)
+    log = decided_blocks(log, logging, target, world)
     if logging is not None:
-        check_logging(log, logging)
+        check_logging(log, logging, world)
     asked = np.bincount(log.query) > 0
     places = np.cumsum(asked) - 1
     return Inputs(
         log, values, log.counts, np.flatnonzero(asked), places[log.query], logging, target,
         world,
     )  # fmt: skip
+
+
+def decided_blocks(
+    log: ClickLog, logging: Policy | None, target: Policy | None, world: World | None = None
+) -> ClickLog:
+    """Return the log without its blocks where the policies do not decide about them.
+
+    That is, where neither policy places any and in worlds without blocks: then pages are rankings.
+    A logging policy that is not given may have placed them.
+    """
+    silent = [policy is not None and not policy.places_blocks for policy in (logging, target)]
+    unknown = world is not None and world.vertical is None
+    return without_blocks(log) if unknown or all(silent) else log
 
 
 def check_policy(name: str, policy: Policy, log: ClickLog, world: World | None = None) -> None:

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from ...common import checks
-from ...common.typing import Integers
+from ...common.typing import Floats, Integers
+from ...policies.placing.pages import place_log_probs
 from ...policies.slates.moments import SAMPLES
 from .importance import say_estimated
 from .inputs import Inputs
@@ -29,7 +30,8 @@ def pi(
     tables = find_tables(inputs, weights, samples, seed)
     result = estimate_by_weights(inputs, weigh_slots(inputs, tables, "PI"), clip)
     factor = _reward_bound(inputs, delta, reward_bound)
-    if clip is None and tables.exact and tables.covers[_find_places(inputs, tables)].all():
+    known = result.sigma_squared is not None and tables.exact
+    if clip is None and known and tables.covers[_find_places(inputs, tables)].all():
         result.set_attributes(bound=factor * _bound_error(result, inputs, delta))
     return result
 
@@ -63,9 +65,20 @@ def find_tables(
 
 
 def weigh_slots(inputs: Inputs, tables: PseudoinverseWeights, name: str) -> RowWeights:
-    """Return the pseudoinverse weights of the rows, with σ² and ρ of the log's queries."""
+    """Return the pseudoinverse weights of the rows, with σ² and ρ of the log's queries.
+
+    Where policies place blocks, a weight is the page's times π/μ of the place, which is unbiased
+    for rewards that are sums over slots given the block; σ² and ρ are then not known.
+    """
     query, ranking = inputs.log.query, inputs.log.ranking
     values, places = tables.of(query, ranking), _find_places(inputs, tables)
+    of_places = _weigh_places(inputs, tables)
+    if of_places is not None:
+        def variance_of(factors: Floats) -> float:
+            return tables.sampling_variance(query, ranking, factors * of_places)
+
+        found = RowWeights(values * of_places, name, variance_of)
+        return say_estimated(found, inputs, tables.logging)
     counts = np.bincount(inputs.rows, inputs.counts)
     sigma_squared = float(counts @ tables.sigma_squared[places] / counts.sum())
     found = RowWeights(
@@ -75,6 +88,34 @@ def weigh_slots(inputs: Inputs, tables: PseudoinverseWeights, name: str) -> RowW
         {"sigma_squared": sigma_squared, "rho": float(tables.rho[places].max())},
     )
     return say_estimated(found, inputs, tables.logging)
+
+
+def _weigh_places(inputs: Inputs, tables: PseudoinverseWeights) -> Floats | None:
+    """Return π/μ of the place of each row's block, (n,); None where policies place none."""
+    log, logging, target = inputs.log, tables.logging, tables.target
+    if not (logging.places_blocks or target.places_blocks):
+        return None
+    if not target.places_by_query:
+        raise ValueError(
+            f"target ({type(target).__name__}) may place blocks by the ranking, which "
+            "pseudoinverse estimators cannot use; a policy whose places depend on the query alone "
+            "says so: places_by_query = True"
+        )
+    rows, position = np.arange(len(log)), log.vertical_position
+    column = np.zeros(len(log), dtype=np.int64) if position is None else position + 1
+    query = log.query.astype(np.int64)
+    wanted, shown = (
+        place_log_probs(policy, query, log.ranking, inputs.world)[rows, column]
+        for policy in (target, logging)
+    )
+    never = np.isneginf(shown)
+    if never.any():
+        row = int(never.argmax())
+        raise ValueError(
+            f"row {row} has its block at {column[row] - 1} for query {query[row]}, where the "
+            "logging policy never places it: its propensity is zero"
+        )
+    return np.exp(wanted - shown)
 
 
 def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...common import checks
 from ...common.runtime import warn_caller
-from ...common.typing import Floats, Integers
+from ...common.typing import Floats
 from ...data import ClickLog, World
 from ..base import Policy, pack_policy, register, unpack_policy
-from ..given_set.conditional import GivenSet
 from ..plackett_luce import PlackettLuce, Uniform
-from ..slates.moments import SAMPLES, SlateMoments
-from ..slates.placements import PAGES, Placements
+from ..wrapper import PolicyWrapper
 from .median_weights import median_log_weights
 from .page_counts import PageCounts, look_up_counts
 from .pages import LoggedPages
@@ -39,7 +36,7 @@ class UncertainPropensities(UserWarning):
 
 
 @register("EstimatedLogging")
-class EstimatedLogging(Policy):
+class EstimatedLogging(PolicyWrapper):
     """The policy that made a log, as ``estimate_logging`` finds it.
 
     Attributes
@@ -64,45 +61,12 @@ class EstimatedLogging(Policy):
         held_out: Mapping[str, float],
         doubts: Sequence[str] = (),
     ) -> None:
+        super().__init__(policy)
         self.kind = checks.choice(kind, KINDS, "kind")
-        self.policy, self.slots, self.shape = policy, policy.slots, policy.shape
-        self.fingerprint = policy.fingerprint
         self.plackett_luce = _find_plackett_luce(policy)
         self.held_out = {str(name): float(value) for name, value in held_out.items()}
         self.doubts = tuple(map(str, doubts))
         self.estimated = kind
-
-    def draw(self, query: Integers, rng: np.random.Generator) -> tuple[Integers, Floats | None]:
-        """Draw rankings (n, K) and their log-probabilities (n,)."""
-        return self.policy.draw(query, rng)
-
-    def log_prob(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
-        """Return the estimate of log P(ranking | query), (n,)."""
-        return self.policy.log_prob(query, ranking)
-
-    def greedy(self, query: ArrayLike) -> Integers:
-        """Return the estimate's greedy rankings, (n, K)."""
-        return self.policy.greedy(query)
-
-    def document_scores(self) -> Floats | None:
-        """Return the estimate's scores, (Q, N), where it has some."""
-        return self.policy.document_scores()
-
-    def slate_moments(self, query: int, samples: int = SAMPLES, seed: int = 0) -> SlateMoments:
-        """Return the estimate's moments, exact where those of ``policy`` are."""
-        return self.policy.slate_moments(query, samples, seed)
-
-    def given_set(self, query: Integers, shown: Integers, seed: int = 0) -> GivenSet:
-        """Return the estimate's marginals given the set."""
-        return self.policy.given_set(query, shown, seed)
-
-    def why_never(self, query: int, documents: list[int]) -> str:
-        """Say why the estimate never shows exactly these documents."""
-        return self.policy.why_never(query, documents)
-
-    def placements(self, query: int, pages: int = PAGES, seed: int = 0) -> Placements:
-        """Return the estimate's placements, exact where those of ``policy`` are."""
-        return self.policy.placements(query, pages, seed)
 
     def __repr__(self) -> str:
         n_queries, n_docs = self.shape

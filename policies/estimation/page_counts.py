@@ -45,6 +45,8 @@ class PageCounts(Policy):
     ) -> None:
         if not policy.has_log_prob:
             raise ValueError(f"{policy!r} has no log-probabilities, which smoothing needs")
+        if policy.places_blocks:
+            raise ValueError(f"{policy!r} places blocks, which counts of pages do not know")
         self.policy, self.slots, self.shape = policy, policy.slots, policy.shape
         self.fingerprint = policy.fingerprint
         self.query, self.ranking = policy.check_pages(query, ranking)

@@ -99,6 +99,22 @@ def test_drawn_pages_fit_their_probabilities(name):
 
 
 @every_policy
+def test_places_of_a_block_sum_to_one_and_fit_the_page(name):
+    for label, policy in cases(name):
+        pages = all_pages(policy)
+        for query in range(policy.shape[0]):
+            asked = np.full(len(pages), query), pages
+            logs = policy.place_log_probs(*asked)
+            assert logs.shape == (len(pages), policy.slots + 2), label
+            np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0, atol=1e-9, err_msg=label)
+            position, log_prob = policy.place(*asked, np.random.default_rng(0))
+            assert (position <= (pages >= 0).sum(axis=1)).all(), label
+            drawn = logs[np.arange(len(pages)), position + 1]
+            np.testing.assert_allclose(log_prob, drawn, atol=1e-12, err_msg=label)
+            assert policy.places_blocks or (position == -1).all(), label
+
+
+@every_policy
 def test_queries_of_one_batch_are_drawn_each_from_its_own_distribution(name):
     for label, policy in cases(name):
         query = np.tile(np.arange(policy.shape[0]), 5000)
@@ -184,6 +200,8 @@ def test_a_loaded_policy_is_the_same(name, tmp_path):
         np.testing.assert_array_equal(draw(again, query)[0], draw(policy, query)[0], label)
         np.testing.assert_array_equal(log_probs(again, 0, pages), log_probs(policy, 0, pages))
         np.testing.assert_array_equal(again.greedy([0, 1]), policy.greedy([0, 1]), label)
+        blocks = [one.place_log_probs(np.zeros(len(pages), int), pages) for one in (again, policy)]
+        np.testing.assert_array_equal(*blocks, label)
 
 
 def filled(policy, changes):

@@ -1,0 +1,1 @@
+"""Where the vertical block of a page stands."""
