@@ -15,7 +15,7 @@ from ..common import checks
 from ..common.typing import Floats, Integers
 from ..data import World
 from ..policies import Policy
-from ..policies.placing.pages import block_types, draw_places, may_place, place_log_probs
+from ..policies.placing.pages import block_types, draw_positions, may_place, place_log_probs
 from .statistics import Estimate
 
 MOST_PAGES = 400_000  # a policy that shows more different pages than this is sampled
@@ -188,10 +188,9 @@ def shown_pages(
     _check_candidates(pages, world)
     if not placing:
         return pages
-    position, log_prob = draw_places(policy, world, query, ranking, rng)
+    position = draw_positions(policy, world, query, ranking, rng)
     block = np.column_stack([block_types(world, query, position), position])
-    same = policy.deterministic and not log_prob.any()
-    return replace(pages, deterministic=same, block=block)
+    return replace(pages, deterministic=False, block=block)
 
 
 def _whole(policy: Policy, world: World, asked: Integers, most: int) -> ShownPages | None:

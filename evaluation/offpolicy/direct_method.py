@@ -16,7 +16,7 @@ from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ...policies import Policy
-from ...policies.placing.pages import block_types, draw_places, place_log_probs
+from ...policies.placing.pages import block_types, draw_positions, place_log_probs
 from .inputs import Inputs, WrongReward
 from .regressions import RewardLasso, RewardTree
 from .slate_estimates import SlateEstimate, mean_estimate, summarise_weights
@@ -199,7 +199,7 @@ def expect_rewards(
         return expected, np.zeros(len(queries))
     query = np.repeat(queries, samples)
     ranking = target.sample(query, rng)
-    position, _ = draw_places(target, world, query, ranking, rng)
+    position = draw_positions(target, world, query, ranking, rng)
     pages = _with_blocks(query, ranking, position, world)
     values = predict_pages(predict, pages).reshape(len(queries), samples)
     return values.mean(axis=1), values.var(axis=1, ddof=1) / samples

@@ -10,7 +10,7 @@ from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ...policies import Policy, UncertainPropensities, page_log_prob
-from ...policies.placing.pages import draw_places, logged_log_prob
+from ...policies.placing.pages import draw_positions, logged_log_prob
 from ...policies.propensities import WrongLogging, describe_difference
 from .inputs import Inputs, decided_blocks
 from .slate_estimates import (
@@ -95,7 +95,7 @@ def warn_without_overlap(
     else:
         some = np.repeat(some, max(_PAGES_CHECKED // len(some) // 4, 1))
         pages = target.sample(some, rng)
-    position, _ = draw_places(target, world, some, pages, rng)
+    position = draw_positions(target, world, some, pages, rng)
     never = np.isneginf(page_log_prob(logging, some, pages, position, world))
     if never.any():
         query = int(some[np.flatnonzero(never)[0]])

@@ -28,6 +28,21 @@ def block_types(world: World, query: Integers, position: Integers) -> Integers:
     return np.where(position >= 0, world.vertical[query], -1)
 
 
+def draw_positions(
+    policy: Policy,
+    world: World | None,
+    query: Integers,
+    ranking: Integers,
+    rng: np.random.Generator,
+) -> Integers:
+    """Draw where ``policy`` places the blocks of pages, (n,); -1 = not shown.
+
+    Queries without a block in ``world`` have none, and a block beyond the end of a page is not
+    shown. Takes nothing from ``rng`` where no block can be shown.
+    """
+    return _draw(policy, world, query, ranking, rng)[0]
+
+
 def draw_places(
     policy: Policy,
     world: World | None,
@@ -35,27 +50,36 @@ def draw_places(
     ranking: Integers,
     rng: np.random.Generator,
 ) -> tuple[Integers, Floats]:
-    """Draw where ``policy`` places the blocks of pages: positions and log-probabilities, (n,).
+    """Return ``draw_positions`` and their log-probabilities, (n,) each."""
+    position, log_prob, hidden = _draw(policy, world, query, ranking, rng)
+    if len(hidden):
+        table = policy.place_log_probs(query[hidden], ranking[hidden])
+        log_prob[hidden] = cut_to_pages(table, page_lengths(ranking[hidden]))[:, 0]
+    return position, log_prob
 
-    Queries without a block in ``world`` have none, and a block beyond the end of a page is not
-    shown. Takes nothing from ``rng`` where no block can be shown.
+
+def _draw(
+    policy: Policy,
+    world: World | None,
+    query: Integers,
+    ranking: Integers,
+    rng: np.random.Generator,
+) -> tuple[Integers, Floats, Integers]:
+    """Draw positions and log-probabilities; return also which of those say too little.
+
+    They are of blocks that are not shown on short pages, where some would stand beyond the end.
     """
     if not may_place(policy, world):
-        return not_shown(len(query))
+        return *not_shown(len(query)), np.zeros(0, dtype=np.int64)
     drawn = policy.place(query, ranking, rng)
-    position, log_prob = check_drawn(
-        type(policy).__name__, *drawn, len(query), ranking.shape[1]
-    )
+    slots = ranking.shape[1]
+    position, log_prob = check_drawn(type(policy).__name__, *drawn, len(query), slots)
     typed, lengths = np.ones(len(query), dtype=bool), page_lengths(ranking)
     if world is not None and world.vertical is not None:
         typed = world.vertical[query] >= 0
     position = np.where(typed & (position <= lengths), position, -1)
-    log_prob = np.where(typed, log_prob, 0.0)
-    hidden = np.flatnonzero(typed & (lengths < ranking.shape[1]) & (position < 0))
-    if len(hidden):  # some of what is not shown would stand beyond the page
-        table = policy.place_log_probs(query[hidden], ranking[hidden])
-        log_prob[hidden] = cut_to_pages(table, lengths[hidden])[:, 0]
-    return position, log_prob
+    hidden = np.flatnonzero(typed & (lengths < slots) & (position < 0))
+    return position, np.where(typed, log_prob, 0.0), hidden
 
 
 def place_log_probs(
