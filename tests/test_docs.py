@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 from looping import loop_over
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,11 +23,23 @@ BLOCKS = [
 @pytest.mark.parametrize("code", BLOCKS)
 def test_code_block_runs(code, tmp_path):
     shutil.copy(CLICKS, tmp_path / "clicks.csv")  # the table of blocks about a log of one's own
-    run = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    assert re.search(r"^(import|from) clickgym\b", code, re.MULTILINE)  # it is there already
+    run = run_forked(code, tmp_path)
     assert run.returncode == 0, run.stderr
+
+
+@loop_over(
+    ("code", "error"),
+    [
+        ("print(numpy.pi)", "NameError: name 'numpy' is not defined"),
+        ("print(clickgym.data)", "NameError: name 'clickgym' is not defined"),
+        ("import warnings\nwarnings.warn('old', DeprecationWarning)", "DeprecationWarning: old"),
+    ],
+)
+def test_a_code_block_that_is_wrong_is_found(code, error, tmp_path):
+    run = run_forked(code, tmp_path)
+    assert run.returncode == 1
+    assert error in run.stderr
 
 
 @loop_over("page", PAGES)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from forked import command_code, run_command, run_forked, start_forked
 from looping import loop_over
 
 from clickgym import agents, clickmodels, data, evaluation, policies, studies
@@ -230,8 +230,7 @@ def test_a_click_model_of_ones_own_goes_through_every_command(tmp_path):
     (tmp_path / "even_model.py").write_text(OWN_MODEL)
 
     def run(*words):
-        command = [str(Path(sys.executable).with_name("clickgym")), *words]
-        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+        ran = run_command(list(words), tmp_path)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
@@ -289,18 +288,17 @@ def test_bad_options_end_with_a_message_before_anything_is_written(
 @pytest.mark.parametrize("name", [OWN, SB3])
 def test_a_killed_training_ends_with_the_same_budget(name, tmp_path):
     folder = tmp_path / "run"
-    command = [
-        sys.executable, "-m", "clickgym.scripts.train", *SMALL, "--agent", name,
-        "--pages", "40000", "--every", "2000", "--out", str(folder),
-    ]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    options = ["--pages", "40000", "--every", "2000", "--out", str(folder)]
+    code = command_code(["train", *SMALL, "--agent", name, *options])
+    process = start_forked(code, tmp_path)
     deadline = time.monotonic() + 120
     while not (folder / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     assert not (folder / "policy.safetensors").exists()
-    again = subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
+    again = run_forked(code, tmp_path)
+    assert again.returncode == 0, again.stderr
     assert "going on from page" in again.stdout
     pages = [row["pages"] for row in studies.load_rows(folder / "history.parquet")]
     assert pages[0] == 0
@@ -363,15 +361,16 @@ def test_compare_draws_and_writes_for_people(compared):
 
 def test_compare_killed_and_started_again_has_the_same_table(compared, tmp_path):
     folder = tmp_path / "again"
-    command = [sys.executable, "-m", "clickgym.scripts.compare", *COMPARE[1:], "--out", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    code = command_code([*COMPARE, "--out", str(folder)])
+    process = start_forked(code, tmp_path)
     deadline = time.monotonic() + 120
     while len(list(folder.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
-    process.wait()
+    process.join()
     assert not (folder / "rows.parquet").exists()
-    subprocess.run(command, check=True, capture_output=True, timeout=240)
+    again = run_forked(code, tmp_path)
+    assert again.returncode == 0, again.stderr
     assert studies.load_rows(folder / "rows.parquet") == studies.load_rows(
         compared / "rows.parquet"
     )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pickle
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forked import run_forked, start_forked
 from own_study import PowerCell, Powers, power_cell
 from small_studies import CLICKS, SMALL
 
@@ -21,7 +18,6 @@ from clickgym import studies
 from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies.engine.grid import Grid, cell_key, run_grid
 
-TESTS = Path(__file__).parents[1]
 EVERY = pytest.mark.parametrize("name", SMALL)
 
 
@@ -202,27 +198,23 @@ def test_a_command_of_a_study_from_outside_needs_one_line(tmp_path, capsys):
 
 
 KILLED = """
-import sys
 from own_study import Powers
 from clickgym.studies import compute_study
 
-print(compute_study(Powers(tuple(range(1, 21)), seconds=0.1), sys.argv[1]).computed)
+print(compute_study(Powers(tuple(range(1, 21)), seconds=0.1), "out").computed)
 """
 
 
 def test_after_a_kill_only_what_is_missing_is_computed(tmp_path):
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}"}
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
-    )
+    process = start_forked(KILLED, tmp_path)
     deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("cells/*.json"))) < 4 and time.monotonic() < deadline:
+    while len(list(tmp_path.glob("out/cells/*.json"))) < 4 and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cells/*.json")}
+    process.kill()
+    process.join()
+    finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/cells/*.json")}
     assert 4 <= len(finished) < 20
-    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    again = run_forked(KILLED, tmp_path)
+    assert again.returncode == 0, again.stderr
     assert int(again.stdout) == 20 - len(finished)
     assert all(path.stat().st_mtime_ns == time for path, time in finished.items())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import textwrap
 import time
 from dataclasses import dataclass, field
+
+from forked import run_forked, start_forked
 
 from clickgym.studies.engine.grid import Grid, cell_key, run_grid
 
@@ -116,19 +115,18 @@ if __name__ == "__main__":
 
 def test_a_killed_grid_goes_on_and_computes_no_recorded_cell_twice(tmp_path):
     after = 4
-    (tmp_path / "slow.py").write_text(textwrap.dedent(SLOW))
-    command = [sys.executable, "slow.py"]
-    process = subprocess.Popen(command, cwd=tmp_path)
+    process = start_forked(SLOW, tmp_path)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("cells/*.json"))) < after and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
-    process.wait()
+    process.join()
     records = [json.loads(path.read_text()) for path in tmp_path.glob("cells/*.json")]
     finished = {record["settings"]["number"] for record in records}
     assert after <= len(finished) < 12
     calls = (tmp_path / "calls.txt").read_text().split()
-    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    again = run_forked(SLOW, tmp_path)
+    assert again.returncode == 0, again.stderr
     later = (tmp_path / "calls.txt").read_text().split()[len(calls) :]
     assert sorted(map(int, later)) == sorted(set(range(12)) - finished)
     assert len(list(tmp_path.glob("cells/*.json"))) == 12

@@ -7,10 +7,10 @@ import html
 import json
 import shutil
 import subprocess
-import sys
 
 import numpy as np
 import pytest
+from forked import run_command
 from own_tables import simulate, write_example, write_table
 
 from clickgym import clickmodels, data, evaluation, policies, studies
@@ -344,11 +344,8 @@ def test_a_model_of_ones_own_is_reported_on_and_fitted_again_when_its_file_chang
 
     def report(rate, jobs):
         (tmp_path / "even_clicks.py").write_text(OWN_MODEL.replace("RATE", rate))
-        command = [sys.executable, "-m", "clickgym.scripts.report", str(path), "--module"]
-        options = ["even_clicks", "--model", "PBM", "Even", "--jobs", jobs, "--out", "own"]
-        ran = subprocess.run(
-            [*command, *options], cwd=tmp_path, capture_output=True, text=True, timeout=240
-        )
+        options = ["--model", "PBM", "Even", "--jobs", jobs, "--out", "own"]
+        ran = run_command(["report", str(path), "--module", "even_clicks", *options], tmp_path)
         assert ran.returncode == 0, ran.stderr
         cross = Findings(rows_of(tmp_path / "own")).cross
         place = cross.policies.index("Even Max-Reward")
