@@ -1,5 +1,7 @@
 """Gymnasium environments: a world and a click model, single or in batches."""
 
+from .federated import FederatedEnv
+from .federated_vector import FederatedVectorEnv
 from .ranking import RankingEnv
 from .recommendation import RecommendationEnv, RecommendationVectorEnv
 from .recording import RecordClicks, RecordVectorClicks, collect, record
@@ -10,6 +12,7 @@ from .vector import RankingVectorEnv
 register_environments()
 
 __all__ = [
-    "RankingEnv", "RankingVectorEnv", "Rankings", "RecommendationEnv", "RecommendationVectorEnv",
-    "RecordClicks", "RecordVectorClicks", "collect", "environment_ids", "record",
+    "FederatedEnv", "FederatedVectorEnv", "RankingEnv", "RankingVectorEnv", "Rankings",
+    "RecommendationEnv", "RecommendationVectorEnv", "RecordClicks", "RecordVectorClicks", "collect",
+    "environment_ids", "record",
 ]  # fmt: skip

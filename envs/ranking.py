@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..common.random import Uniforms
-from ..common.typing import Booleans
-from .page_pictures import page_image, page_text
+from ..common.typing import Booleans, Integers
+from .page_pictures import ShownBlock, page_image, page_text
 from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .validity import make_valid, next_unused
 
@@ -71,10 +71,12 @@ class RankingEnv(gym.Env[Any, Any]):
         "render_fps": 2,
     }
 
+    settings_class: ClassVar[type[EnvironmentSettings]] = EnvironmentSettings
+
     __signature__ = environment_signature()
 
     def __init__(self, *arguments: Any, **by_name: Any) -> None:
-        self.settings = EnvironmentSettings(*arguments, **by_name)
+        self.settings = self.settings_class(*arguments, **by_name)
         self.render_mode = self.settings.render_mode
         self.world = self.settings.world
         self.model = self.settings.model
@@ -84,11 +86,17 @@ class RankingEnv(gym.Env[Any, Any]):
         self._no_page = np.full(self.slots, -1, dtype=np.int64)
         self._no_clicks = np.zeros(self.slots, dtype=np.bool_)
         self._uniforms: Uniforms | None = None
-        self._query = -1
+        self._open(-1)
+        self._done = True
+
+    def _open(self, query: int) -> None:
+        """Begin an empty page."""
+        self._query = query
         self._page: list[int] = []
         self._clicks: list[bool] = []
+        self._satisfied = False
         self._repaired = False
-        self._done = True
+        self._done = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -97,8 +105,7 @@ class RankingEnv(gym.Env[Any, Any]):
         if seed is not None or self._uniforms is None:
             super().reset(seed=seed)
             self._uniforms = Uniforms(self.np_random)
-        self._query = self._next_query(options)
-        self._page, self._clicks, self._repaired, self._done = [], [], False, False
+        self._open(self._next_query(options))
         return self._observe(), self._info()
 
     def _next_query(self, options: dict[str, Any] | None) -> int:
@@ -108,7 +115,7 @@ class RankingEnv(gym.Env[Any, Any]):
         unknown = set(options) - {"query"}
         if unknown:
             raise ValueError(f"options has unknown entries: {', '.join(sorted(unknown))}")
-        query = _integer(options["query"], "options['query']")
+        query = to_integer(options["query"], "options['query']")
         if not 0 <= query < self.world.n_queries or not self.world.candidates[query].any():
             raise ValueError(f"options['query'] is {query}: no such query with candidates")
         return query
@@ -117,26 +124,39 @@ class RankingEnv(gym.Env[Any, Any]):
         """Show a page (or fill its next slot) and return what the user does."""
         if self._done or self._uniforms is None:
             raise gym.error.ResetNeeded("no page is open: call reset() before step()")
+        if not self._fill(action):
+            return self._observe(), 0.0, False, False, self._info()
+        missing = self.slots - len(self._page)
+        page = self._page + [-1] * missing if missing else self._page
+        block = self._block()
+        self._clicks, self._satisfied = self.model.read_page(
+            self._query, page, self._uniforms, **block
+        )
+        self._done = True
+        info = self._info()
+        reward = self.settings.rewarding.reward(
+            self._query, page, self._clicks, self._satisfied, block
+        )
+        return self._observe(), reward, True, False, info
+
+    def _fill(self, action: Any) -> bool:
+        """Do to the page what the action says, and return whether it is ready to be shown."""
         kind = self.settings.action
         if kind == "scores":
-            self._page = self._order(action)
+            self._page = self._order(self._read_scores(action))
         elif kind == "ranking":
             self._page = self._rank(action)
         else:
-            self._page.append(self._place(action))
-            if len(self._page) < self.settings.lengths[self._query]:
-                return self._observe(), 0.0, False, False, self._info()
-        missing = self.slots - len(self._page)
-        page = self._page + [-1] * missing if missing else self._page
-        self._clicks = self.model.sample_page(self._query, page, self._uniforms)
-        self._done = True
-        info = self._info()
-        reward = self.settings.rewarding.reward(self._query, page, self._clicks)
-        return self._observe(), reward, True, False, info
+            self._page.append(self._pick(action))
+            return len(self._page) == self.settings.lengths[self._query]
+        return True
 
-    def _order(self, action: Any) -> list[int]:
-        """Return the page of the best scores, ties at random."""
-        assert self._uniforms is not None
+    def _block(self) -> dict[str, int]:
+        """Return the page's block as arguments of the click model."""
+        return {}
+
+    def _read_scores(self, action: Any) -> list[float]:
+        """Return the numbers of an action that scores."""
         scores = action
         if not (
             type(action) is np.ndarray
@@ -147,6 +167,11 @@ class RankingEnv(gym.Env[Any, Any]):
         values = scores.tolist()
         if not math.isfinite(sum(values)) and not np.isfinite(np.asarray(action)).all():
             raise ValueError("action has a score that is not finite")
+        return values
+
+    def _order(self, values: list[float]) -> list[int]:
+        """Return the page of the best scores, ties at random."""
+        assert self._uniforms is not None
         order = sorted(range(len(values)), key=values.__getitem__, reverse=True)
         if len(set(values)) < len(values):
             keys = list(zip(values, self._uniforms.take(len(values)), strict=True))
@@ -161,7 +186,8 @@ class RankingEnv(gym.Env[Any, Any]):
             with np.errstate(over="ignore"):  # finite, but beyond float32: compares as infinite
                 scores = np.asarray(action, dtype=np.float32)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"action must be {self.world.n_docs} numbers: {error}") from error
+            size = self.action_space.shape
+            raise ValueError(f"action must be numbers of shape {size}: {error}") from error
         if scores.shape != self.action_space.shape:
             raise ValueError(f"action has shape {scores.shape}, not {self.action_space.shape}")
         return scores
@@ -181,9 +207,9 @@ class RankingEnv(gym.Env[Any, Any]):
         self._repaired = bool(changed[0])
         return page[0, : length[0]].tolist()
 
-    def _place(self, action: Any) -> int:
+    def _pick(self, action: Any) -> int:
         """Return the document for the next slot."""
-        document = _integer(action, "action")
+        document = to_integer(action, "action")
         if not 0 <= document < self.world.n_docs:
             raise ValueError(f"action is {document}, outside 0..{self.world.n_docs - 1}")
         free = self._free()
@@ -220,16 +246,18 @@ class RankingEnv(gym.Env[Any, Any]):
             placed[0] = self._query
             placed[1 + np.array(self._page, dtype=np.int64)] = np.arange(1, len(self._page) + 1)
             return placed
-        features = self.world.standardised_features[self._query]
-        if self.settings.action == "slots":
-            placed = np.zeros((self.world.n_docs, 1), dtype=np.float32)
-            placed[self._page, 0] = np.arange(1, len(self._page) + 1) / self.slots
-            features = np.concatenate([features, placed], axis=1)
-        else:
-            features = features.copy()
+        features = self._observe_features()
         return features if kind == "features" else {
             "features": features, "query": np.int64(self._query)
         }  # fmt: skip
+
+    def _observe_features(self) -> NDArray[np.float32]:
+        features = self.world.standardised_features[self._query]
+        if self.settings.action != "slots":
+            return features.copy()
+        placed = np.zeros((self.world.n_docs, 1), dtype=np.float32)
+        placed[self._page, 0] = np.arange(1, len(self._page) + 1) / self.slots
+        return np.concatenate([features, placed], axis=1)
 
     def _info(self) -> dict[str, Any]:
         ranking = self._no_page.copy()
@@ -241,9 +269,12 @@ class RankingEnv(gym.Env[Any, Any]):
         }  # fmt: skip
         if self.settings.expectations:
             shown = self._done and bool(self._page)
-            expected = self.model.expected_clicks([self._query], ranking[None])[0] if shown else 0.0
-            info["expected_clicks"] = float(expected)
+            info["expected_clicks"] = self._expect(ranking) if shown else 0.0
         return info
+
+    def _expect(self, ranking: Integers) -> float:
+        block = {name: [value] for name, value in self._block().items()}
+        return float(self.model.expected_clicks([self._query], ranking[None], **block)[0])
 
     def render(self) -> Any:
         """Return the page as text or as a picture (H, W, 3) uint8."""
@@ -251,10 +282,17 @@ class RankingEnv(gym.Env[Any, Any]):
             gym.logger.warn("render() was called, but the environment has no render_mode")
             return None
         draw = page_text if self.render_mode == "ansi" else page_image
-        return draw(self.world, self._query, self._page, self._clicks, self.slots)
+        return draw(
+            self.world, self._query, self._page, self._clicks, self.slots, self._shown_block()
+        )
+
+    def _shown_block(self) -> ShownBlock | None:
+        """Return the page's block as it is drawn; None in environments without blocks."""
+        return None
 
 
-def _integer(value: Any, name: str) -> int:
+def to_integer(value: Any, name: str) -> int:
+    """Return ``value`` as an integer, or name what is none."""
     try:
         return operator.index(value)
     except TypeError as error:

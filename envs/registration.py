@@ -11,19 +11,22 @@ from ..clickmodels import user_names
 NAMESPACE = "clickgym"
 LEARNED = f"{NAMESPACE}/Learned-v0"
 RECOMMENDATION = f"{NAMESPACE}/Recommendation-v0"
+FEDERATED = f"{NAMESPACE}/Federated-v0"
 
 
 def environment_ids() -> tuple[str, ...]:
     """Return the ids of all environments of this package."""
-    return (*(f"{NAMESPACE}/{name}-v0" for name in user_names()), LEARNED, RECOMMENDATION)
+    of_users = (f"{NAMESPACE}/{name}-v0" for name in user_names())
+    return (*of_users, LEARNED, RECOMMENDATION, FEDERATED)
 
 
 def register_environments() -> None:
-    """Register one environment per true user of grades, for learned models, and for ratings."""
+    """Register one environment per true user of grades, and those of learned models and others."""
     kinds: dict[str, tuple[str, dict[str, Any]]] = {
         **{f"{NAMESPACE}/{name}-v0": ("Ranking", {"user": name}) for name in user_names()},
         LEARNED: ("Ranking", {}),
         RECOMMENDATION: ("Recommendation", {}),
+        FEDERATED: ("Federated", {}),
     }
     for env_id, (kind, settings) in kinds.items():
         if env_id not in gym.registry:

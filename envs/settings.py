@@ -6,7 +6,7 @@ import inspect
 import os
 import pickle
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..common import checks
 from ..common.random import AliasTable
 from ..common.typing import Integers
 from ..data import World, embedded_world
-from .rewards import REWARDS, check_exact
+from .rewards import REWARDS, Reward, check_exact
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
 INVALID = ("raise", "repair")
@@ -31,7 +31,17 @@ class EnvironmentSettings:
     """The checked arguments of an environment and what follows from them.
 
     The arguments are explained in :class:`RankingEnv`.
+
+    Attributes
+    ----------
+    rewards : dict
+        The rewards that there are, by name.
+    places_blocks : bool
+        Whether the agent decides where a page's vertical block stands.
     """
+
+    rewards: ClassVar[dict[str, type[Reward]]] = REWARDS
+    places_blocks: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -52,7 +62,7 @@ class EnvironmentSettings:
                 f"world must be a clickgym.data.World (of data.synthetic_world or "
                 f"data.load_letor), not {type(world).__name__}"
             )
-        self.world = embedded_world() if world is None else world
+        self.world = self._choose_world(world)
         self.learned = user is None
         model = self._given_model(user, click_model, user_params)
         if slots is None:
@@ -69,7 +79,7 @@ class EnvironmentSettings:
             )  # fmt: skip
         self.action = checks.choice(action, ACTIONS, "action")
         self.observation = checks.choice(observation, OBSERVATIONS, "observation")
-        self.reward = checks.choice(reward, tuple(REWARDS), "reward")
+        self.reward = checks.choice(reward, tuple(self.rewards), "reward")
         default = "raise" if action == "ranking" else "repair"
         self.invalid = checks.choice(default if invalid is None else invalid, INVALID, "invalid")
         if render_mode is not None and render_mode not in RENDER_MODES:
@@ -80,20 +90,28 @@ class EnvironmentSettings:
             model = shared_user(str(user), self.world, self.slots, user_params or {})
         self.model = model
         self._check_model()
-        if self.learned and REWARDS[reward].leaks_grades:
+        if self.learned and self.rewards[reward].leaks_grades:
             raise ValueError(
                 f"reward={reward!r} needs a true user: in a learned environment it would leak "
                 "grades"
             )
-        self.rewarding = REWARDS[reward](self.world, self.model, self.slots)
-        self.action_space = action_space(action, self.world, self.slots)
-        self.observation_space: spaces.Space[Any] = observation_space(
-            observation, action, self.world, self.slots
-        )
+        self.rewarding = self.rewards[reward](self.world, self.model, self.slots)
+        self.action_space, self.observation_space = self._make_spaces()
         self.queries = AliasTable(self.world.query_probs)
         possible = self.world.candidates.any(axis=1)  # options may ask what is never drawn
         self.all_candidates = bool(self.world.candidates[possible].all())
         self.lengths: Integers = np.minimum(self.slots, self.world.n_candidates)
+
+    def _choose_world(self, world: World | None) -> World:
+        """Return the world, or the default one."""
+        return embedded_world() if world is None else world
+
+    def _make_spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
+        """Return the spaces of actions and observations."""
+        return (
+            action_space(self.action, self.world, self.slots),
+            observation_space(self.observation, self.action, self.world, self.slots),
+        )
 
     @staticmethod
     def _given_model(

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..common import checks
 from ..common.ordering import order_by_scores
 from ..common.typing import Booleans, Floats, Integers
-from .page_pictures import page_image, page_text
+from .page_pictures import ShownBlock, page_image, page_text
+from .rewards import Shown
 from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .spaces import batch_actions
 from .validity import make_valid, next_unused
@@ -62,11 +63,13 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
+    settings_class: ClassVar[type[EnvironmentSettings]] = EnvironmentSettings
+
     __signature__ = environment_signature("num_envs")
 
     def __init__(self, num_envs: int = 1, *arguments: Any, **by_name: Any) -> None:
         self.num_envs = checks.positive_integer(num_envs, "num_envs")
-        self.settings = EnvironmentSettings(*arguments, **by_name)
+        self.settings = self.settings_class(*arguments, **by_name)
         self.render_mode = self.settings.render_mode
         self.world = self.settings.world
         self.model = self.settings.model
@@ -76,6 +79,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_actions(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._everyone = freeze(np.ones(self.num_envs, dtype=bool))
+        self._nobody = freeze(np.zeros(self.num_envs, dtype=bool))
         shape = (self.num_envs, self.slots)
         self._no_page = freeze(np.full(shape, -1, dtype=np.int64))
         self._no_clicks = freeze(np.zeros(shape, dtype=bool))
@@ -116,15 +120,28 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             query = self.settings.queries.draw(self.num_envs, self.np_random)
         self._start(query)
         self._observation = self._observe()
-        self._last = self._query, self._page, self._no_clicks
+        self._keep(self._no_clicks)
         self._started = True
-        return self._observation, self._info(self._query, self._page, self._no_clicks)
+        return self._observation, self._info(self._no_clicks)
 
     def _start(self, query: Integers) -> None:
         self._query = freeze(query)  # info hands it out
         self._page: Integers = self._no_page
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
+        self._ended = self._satisfied = self._nobody
+
+    def _keep(self, clicks: Booleans) -> None:
+        """Keep the pages that are shown now, for pictures."""
+        self._last = self._query, self._page, clicks
+
+    def _last_blocks(self) -> list[ShownBlock | None]:
+        """Return the blocks of the pages that were kept; None in environments without blocks."""
+        return [None] * self.num_envs
+
+    def _blocks(self, rows: Any) -> dict[str, Integers]:
+        """Return the blocks of some pages as arguments of the click model."""
+        return {}
 
     def step(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
         """Show a page (or fill the next slot) in every environment."""
@@ -132,46 +149,59 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             raise ResetNeeded("call reset() before step()")
         if self.settings.action == "slots":
             return self._step_slots(actions)
-        if self.settings.action == "scores":
-            self._page = self._order(actions)
-        else:
-            self._page = self._rank(actions)
-        query, page, changed = self._query, self._page, self._repaired
-        clicks, rewards = self._show(query, page)
-        final = self._info(query, page, clicks, changed)
+        self._page = self._arrange(actions)
+        clicks, rewards, self._satisfied = self._show(slice(None))
+        self._ended = self._everyone
+        final = self._info(clicks)
         final_observation = self._observation
-        self._last = query, page, clicks
+        self._keep(clicks)
         self._start(self.settings.queries.draw(self.num_envs, self.np_random))
         self._observation = self._observe()
-        info = self._info(self._query, self._page, self._no_clicks)
+        info = self._info(self._no_clicks)
         info |= self._finals(final_observation, final, self._everyone)
         done = np.ones(self.num_envs, dtype=bool)
         return self._observation, rewards, done, np.zeros_like(done), info
 
-    def _show(self, query: Integers, page: Integers) -> tuple[Booleans, Floats]:
+    def _arrange(self, actions: Any) -> Integers:
+        """Return the pages that scores or rankings make."""
+        if self.settings.action == "scores":
+            return self._order(self._read_scores(actions))
+        return self._rank(self._read_integers(actions))
+
+    def _show(self, rows: Any) -> tuple[Booleans, Floats, Booleans]:
+        """Return clicks, rewards, and who is satisfied without a click, of some pages."""
+        query, page, blocks = self._query[rows], self._page[rows], self._blocks(rows)
         columns = np.ascontiguousarray(page.T)
-        clicks = self.model.sample_columns(query, columns, self.np_random)
+        clicks, satisfied = self.model.read_columns(query, columns, self.np_random, **blocks)
         narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
         n_clicks = clicks.view(np.uint8).sum(axis=0, dtype=narrow)
-        return clicks.T, self.settings.rewarding.rewards(query, page, n_clicks)
+        shown = Shown(query, page, n_clicks, satisfied, blocks)
+        return clicks.T, self.settings.rewarding.rewards(shown), satisfied
 
-    def _order(self, actions: Any) -> Integers:
+    def _read_scores(self, actions: Any) -> NDArray[Any]:
         scores = np.asarray(actions)
         if scores.dtype.kind not in "fiub":
             raise ValueError(f"actions must hold numbers, not {scores.dtype}")
-        checks.same_shape(scores, (self.num_envs, self.world.n_docs), "actions", "this environment")
+        checks.same_shape(scores, self.action_space.shape or (), "actions", "this environment")
         if not np.isfinite(scores).all():
             row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
             raise ValueError(f"actions[{row}] has a score that is not finite")
+        return scores
+
+    def _order(self, scores: NDArray[Any]) -> Integers:
         candidates = None if self.settings.all_candidates else self.world.candidates[self._query]
         with np.errstate(over="ignore"):  # finite, but beyond float32: they compare as infinite
             page = order_by_scores(scores, self.slots, self.np_random, candidates)
         missing = self.slots - page.shape[1]
         return np.pad(page, ((0, 0), (0, missing)), constant_values=-1) if missing else page
 
-    def _documents(self, actions: Any, shape: tuple[int, ...]) -> Integers:
-        documents = checks.integers(actions, "actions", len(shape)).astype(np.int64, copy=False)
-        checks.same_shape(documents, shape, "actions", "this environment")
+    def _read_integers(self, actions: Any) -> Integers:
+        shape = self.action_space.shape or ()
+        given = checks.integers(actions, "actions", len(shape)).astype(np.int64, copy=False)
+        checks.same_shape(given, shape, "actions", "this environment")
+        return given
+
+    def _documents(self, documents: Integers) -> Integers:
         if documents.min() < 0 or documents.max() >= self.world.n_docs:
             outside = (documents < 0) | (documents >= self.world.n_docs)
             place = tuple(int(i) for i in np.argwhere(outside)[0])
@@ -181,8 +211,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             )
         return documents
 
-    def _rank(self, actions: Any) -> Integers:
-        page = self._documents(actions, (self.num_envs, self.slots))
+    def _rank(self, ranking: Integers) -> Integers:
+        page = self._documents(ranking)
         candidates = self.world.candidates[self._query]
         length = self.settings.lengths[self._query]
         invalid = self.settings.invalid
@@ -190,8 +220,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self._repaired = changed
         return page
 
-    def _step_slots(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
-        documents = self._documents(actions, (self.num_envs,))
+    def _fill(self, actions: Any) -> Booleans:
+        """Fill the next slots, and return which pages are ready to be shown, (n,)."""
+        documents = self._documents(self._read_integers(actions))
         rows = np.arange(self.num_envs)
         free = self.action_masks()
         wrong = ~free[rows, documents]
@@ -207,28 +238,37 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         page = self._page.copy()
         page[rows, self._filled] = documents
         self._page, self._filled = page, self._filled + 1
-        done = self._filled == self.settings.lengths[self._query]
+        return self._filled == self.settings.lengths[self._query]
+
+    def _step_slots(self, actions: Any) -> tuple[Any, Floats, Booleans, Booleans, dict[str, Any]]:
+        self._ended = done = self._fill(actions)
         rewards = np.zeros(self.num_envs)
         clicks = np.zeros((self.num_envs, self.slots), dtype=bool)
+        satisfied = np.zeros(self.num_envs, dtype=bool)
         if done.any():
-            clicks[done], rewards[done] = self._show(self._query[done], page[done])
-        self._last = self._query, page, clicks
-        final = self._info(self._query, page, clicks, self._repaired)
+            clicks[done], rewards[done], satisfied[done] = self._show(done)
+        self._satisfied = satisfied
+        self._keep(clicks)
+        final = self._info(clicks)
         final_observation = self._observe()
         if done.any():
-            query = self._query.copy()
-            query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
-            self._query = freeze(query)
-            self._page = np.where(done[:, None], -1, page)
-            self._filled = np.where(done, 0, self._filled)
-            self._repaired = self._repaired & ~done
+            self._renew(done)
             self._observation = self._observe()
-            live = clicks & ~done[:, None]
-            info = self._info(self._query, self._page, live, self._repaired)
+            info = self._info(clicks & ~done[:, None])
             info |= self._finals(final_observation, final, done)
         else:
             self._observation, info = final_observation, final
         return self._observation, rewards, done, np.zeros_like(done), info
+
+    def _renew(self, done: Booleans) -> None:
+        """Begin new pages in some environments."""
+        query = self._query.copy()
+        query[done] = self.settings.queries.draw(int(done.sum()), self.np_random)
+        self._query = freeze(query)
+        self._page = np.where(done[:, None], -1, self._page)
+        self._filled = np.where(done, 0, self._filled)
+        self._repaired = self._repaired & ~done
+        self._ended = self._satisfied = self._nobody
 
     def action_masks(self) -> Booleans:
         """Return which actions are valid now: (n, N), or (n, K * N) for rankings."""
@@ -239,9 +279,13 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         free = self.world.candidates[self._query]
         if self.settings.action == "ranking":
             return np.tile(free, (1, self.slots))
-        rows, slots = np.nonzero(self._page >= 0)
-        free[rows, self._page[rows, slots]] = False
+        free[self._shown_documents()] = False
         return free
+
+    def _shown_documents(self) -> tuple[Integers, Integers]:
+        """Return environments and documents of all filled slots."""
+        rows, slots = np.nonzero(self._page >= 0)
+        return rows, self._page[rows, slots]
 
     def _observe(self) -> Any:
         kind, slots_action = self.settings.observation, self.settings.action == "slots"
@@ -250,17 +294,22 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
             if placed is None:
                 return self._query.copy()
             return np.concatenate([self._query[:, None], placed], axis=1)
+        features = self._observe_features(placed)
+        if kind == "features":
+            return features
+        return {"features": features, "query": self._query.copy()}
+
+    def _observe_features(self, placed: Integers | None) -> NDArray[np.float32]:
+        """Return features of all candidates, (n, N, F), and in one more column where they stand."""
         table = self.world.standardised_features
-        width = table.shape[2] + slots_action
-        features = np.empty((self.num_envs, *table.shape[1:2], width), dtype=np.float32)
+        width = table.shape[2] + (placed is not None)
+        features = np.empty((self.num_envs, table.shape[1], width), dtype=np.float32)
         if placed is None:
             table.take(self._query, axis=0, out=features, mode="clip")
         else:
             features[..., :-1] = table[self._query]
             features[..., -1] = placed / self.slots
-        if kind == "features":
-            return features
-        return {"features": features, "query": self._query.copy()}
+        return features
 
     def _find_places(self) -> Integers:
         """Return each candidate's slot from 1, or 0 when it is not placed, (n, N)."""
@@ -269,25 +318,20 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         placed[rows, self._page[rows, slots]] = slots + 1
         return placed
 
-    def _info(
-        self,
-        query: Integers,
-        page: Integers,
-        clicks: Booleans,
-        changed: Booleans | None = None,
-    ) -> dict[str, Any]:
+    def _info(self, clicks: Booleans) -> dict[str, Any]:
         everyone = self._everyone
         info: dict[str, Any] = {
-            "query": query, "_query": everyone,
-            "ranking": page, "_ranking": everyone,
+            "query": self._query, "_query": everyone,
+            "ranking": self._page, "_ranking": everyone,
             "clicks": clicks, "_clicks": everyone,
-            "repaired": self._repaired if changed is None else changed, "_repaired": everyone,
+            "repaired": self._repaired, "_repaired": everyone,
         }  # fmt: skip
         if self.settings.expectations:
-            full = (page >= 0).sum(axis=1) == self.settings.lengths[query]
-            expected = np.zeros(self.num_envs)
-            if full.any():
-                expected[full] = self.model.expected_clicks(query[full], page[full])
+            rows, expected = self._ended, np.zeros(self.num_envs)
+            if rows.any():
+                expected[rows] = self.model.expected_clicks(
+                    self._query[rows], self._page[rows], **self._blocks(rows)
+                )
             info |= {"expected_clicks": expected, "_expected_clicks": everyone}
         return info
 
@@ -302,10 +346,9 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         if self.render_mode is None or not self._started:
             return None
         draw = page_text if self.render_mode == "ansi" else page_image
-        query, page, clicks = self._last
         return tuple(
-            draw(self.world, int(q), [d for d in p.tolist() if d >= 0], c.tolist(), self.slots)
-            for q, p, c in zip(query, page, clicks, strict=True)
+            draw(self.world, int(q), [d for d in p.tolist() if d >= 0], c.tolist(), self.slots, b)
+            for q, p, c, b in zip(*self._last, self._last_blocks(), strict=True)
         )
 
 

@@ -12,7 +12,20 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_ratings_world, small_world
+from conftest import SLOTS, small_world
+from env_pages import (
+    FEDERATED,
+    LEARNED,
+    MODEL,
+    RECOMMENDATION,
+    SHORT_WORLD,
+    WORLD,
+    ask,
+    own_world,
+    page_actions,
+    random_action,
+    settings_of,
+)
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from looping import loop_over
@@ -21,13 +34,9 @@ from scipy import stats
 from clickgym import clickmodels, data, envs
 from clickgym.envs.settings import EnvironmentSettings
 
-LEARNED, RECOMMENDATION = "clickgym/Learned-v0", "clickgym/Recommendation-v0"
 ENV_IDS = envs.environment_ids()
 ACTIONS = ("scores", "ranking", "slots")
 OBSERVATIONS = ("features", "ids", "both")
-WORLD, SHORT_WORLD = small_world(), small_world(short=True)
-RATINGS = {WORLD: small_ratings_world(), SHORT_WORLD: small_ratings_world(short=True)}
-MODEL = random_models()["PBM"]
 
 every_env = loop_over("env_id", ENV_IDS)
 every_action = loop_over("action", ACTIONS)
@@ -35,12 +44,7 @@ every_observation = loop_over("observation", OBSERVATIONS)
 
 
 def make(env_id="clickgym/DBN-v0", **settings):
-    settings = {"world": WORLD, "slots": SLOTS, **settings}
-    if env_id == LEARNED:
-        settings = {"click_model": MODEL, **settings}
-    if env_id == RECOMMENDATION:
-        settings["world"] = RATINGS[settings["world"]]
-    return gym.make(env_id, **settings)
+    return gym.make(env_id, **settings_of(env_id, settings))
 
 
 def play(env, action_rng, **reset):
@@ -53,27 +57,11 @@ def play(env, action_rng, **reset):
     return returned
 
 
-def random_action(env, rng):
-    kind = env.unwrapped.settings.action
-    n_docs = env.unwrapped.world.n_docs
-    if kind == "scores":
-        return rng.uniform(-1, 1, n_docs).astype(np.float32)
-    if kind == "ranking":
-        return np.resize(rng.permutation(n_docs), env.unwrapped.slots)
-    return int(rng.integers(n_docs))
-
-
 def show(env, ranking, **reset):
     """Show one page and return its last step."""
     env.reset(**reset)
-    if env.unwrapped.settings.action == "ranking":
-        return env.step(np.array(ranking))
-    if env.unwrapped.settings.action == "scores":
-        scores = np.full(env.unwrapped.world.n_docs, -1.0, dtype=np.float32)
-        scores[ranking] = np.linspace(1, 0, len(ranking))
-        return env.step(scores)
-    for document in ranking:
-        last = env.step(document)
+    for action in page_actions(env, ranking):
+        last = env.step(action)
     return last
 
 
@@ -142,8 +130,8 @@ def test_defaults_show_ten_documents_of_the_embedded_world(env_id):
     env = gym.make(env_id, **({"click_model": model} if env_id == LEARNED else {}))
     env.reset(seed=0)
     ranking = env.step(env.action_space.sample())[4]["ranking"]
-    shape = (200, 26) if env_id == RECOMMENDATION else (30, 136)
-    assert env.observation_space.shape == shape
+    shapes = {RECOMMENDATION: (200, 26), FEDERATED: (30, 136 + 4)}
+    assert env.observation_space.shape == shapes.get(env_id, (30, 136))
     assert len(set(ranking.tolist())) == 10
 
 
@@ -163,8 +151,7 @@ def test_gym_make_imports_the_package_by_itself(tmp_path):
 
 @every_env
 def test_the_world_is_shared_by_gym_make(env_id):
-    expected = RATINGS[WORLD] if env_id == RECOMMENDATION else WORLD
-    assert make(env_id).unwrapped.world is expected
+    assert make(env_id).unwrapped.world is own_world(env_id, WORLD)
 
 
 def test_the_learned_model_is_shared_by_gym_make():
@@ -244,11 +231,12 @@ def test_queries_come_as_often_as_the_world_says():
 def test_clicks_come_as_often_as_the_model_says(env_id):
     env = make(env_id, action="ranking")
     ranking, n = [1, 4, 0, 6, 2], 4000
-    clicks = sum(
-        show(env, ranking, seed=2 if page == 0 else None, options={"query": 3})[4]["clicks"]
+    infos = [
+        show(env, ranking, seed=2 if page == 0 else None, options={"query": 3})[4]
         for page in range(n)
-    )
-    probs = env.unwrapped.model.click_probs([3], [ranking])[0]
+    ]
+    clicks = sum(info["clicks"] for info in infos)
+    probs = ask(env, "click_probs", infos[0])[0]
     likely = [stats.binomtest(int(c), n, p).pvalue for c, p in zip(clicks, probs, strict=True)]
     assert min(likely) > 1e-3 / SLOTS
 
@@ -304,7 +292,7 @@ def test_rewards_before_the_last_slot_are_zero():
 def test_expected_clicks_reward_is_the_models(env_id, action):
     env, rng = make(env_id, action=action, reward="expected_clicks"), np.random.default_rng(0)
     _, reward, _, _, info = play(env, rng, seed=0)[-1]
-    exact = env.unwrapped.model.expected_clicks([info["query"]], info["ranking"][None])[0]
+    exact = ask(env, "expected_clicks", info)[0]
     assert reward == pytest.approx(exact, rel=1e-12)
 
 
@@ -313,7 +301,7 @@ def test_expected_clicks_reward_is_the_models(env_id, action):
 def test_expectations_in_info_are_the_models(env_id, action):
     env, rng = make(env_id, action=action, expectations=True), np.random.default_rng(0)
     *_, info = play(env, rng, seed=0)[-1]
-    exact = env.unwrapped.model.expected_clicks([info["query"]], info["ranking"][None])[0]
+    exact = ask(env, "expected_clicks", info)[0]
     assert info["expected_clicks"] == pytest.approx(exact, rel=1e-12)
 
 

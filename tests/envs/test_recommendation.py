@@ -24,7 +24,7 @@ def make_vec(num_envs, **settings):
 
 def test_it_is_one_environment_and_the_seven_users_have_no_other():
     assert ENV_ID in envs.environment_ids()
-    assert len(envs.environment_ids()) == len(clickmodels.user_names()) + 2
+    assert len(envs.environment_ids()) == len(clickmodels.user_names()) + 3
     assert not any(user in env_id for user in USERS for env_id in envs.environment_ids())
 
 

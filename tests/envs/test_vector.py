@@ -7,7 +7,8 @@ import pickle
 import gymnasium as gym
 import numpy as np
 import pytest
-from conftest import SLOTS, random_models, small_ratings_world, small_world
+from conftest import SLOTS, small_world
+from env_pages import LEARNED, MODEL, SHORT_WORLD, WORLD, ask, page_actions, settings_of
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
@@ -16,26 +17,14 @@ from scipy import stats
 
 from clickgym import data, envs
 
-LEARNED, RECOMMENDATION = "clickgym/Learned-v0", "clickgym/Recommendation-v0"
 ENV_IDS = envs.environment_ids()
 ACTIONS = ("scores", "ranking", "slots")
 OBSERVATIONS = ("features", "ids", "both")
-WORLD, SHORT_WORLD = small_world(), small_world(short=True)
-RATINGS = {WORLD: small_ratings_world(), SHORT_WORLD: small_ratings_world(short=True)}
-MODEL = random_models()["PBM"]
 RANKING = [1, 4, 0, 6, 2]
 
 every_env = loop_over("env_id", ENV_IDS)
 every_action = loop_over("action", ACTIONS)
 every_observation = loop_over("observation", OBSERVATIONS)
-
-
-def settings_of(env_id, settings):
-    model = {"click_model": MODEL} if env_id == LEARNED else {}
-    settings = {"world": WORLD, "slots": SLOTS, **model, **settings}
-    if env_id == RECOMMENDATION:
-        settings["world"] = RATINGS[settings["world"]]
-    return settings
 
 
 def make_vec(env_id="clickgym/DBN-v0", num_envs=4, **settings):
@@ -49,15 +38,9 @@ def make(env_id="clickgym/DBN-v0", **settings):
     return gym.make(env_id, **settings_of(env_id, settings))
 
 
-def actions_for(action, ranking, num_envs):
+def actions_for(env, ranking):
     """The steps of a page that shows ``ranking`` in every environment."""
-    if action == "slots":
-        return [np.full(num_envs, document) for document in ranking]
-    if action == "ranking":
-        return [np.tile(ranking, (num_envs, 1))]
-    scores = np.full(WORLD.n_docs, -1.0, dtype=np.float32)
-    scores[ranking] = np.linspace(1, 0, len(ranking))
-    return [np.tile(scores, (num_envs, 1))]
+    return [np.stack([action] * env.num_envs) for action in page_actions(env, ranking)]
 
 
 def sampled_actions(env, steps, seed=0):
@@ -141,11 +124,11 @@ def test_click_vectors_come_as_often_as_from_single_environments(env_id, action)
     n, query = 3000, 3
     batch = make_vec(env_id, num_envs=n, action=action)
     batch.reset(seed=0, options={"query": np.full(n, query)})
-    for actions in actions_for(action, RANKING, n):
+    for actions in actions_for(batch, RANKING):
         info = batch.step(actions)[4]
     single = make(env_id, action=action)
     single.reset(seed=1)
-    steps = [actions[0] for actions in actions_for(action, RANKING, 1)]
+    steps = page_actions(single, RANKING)
     clicks = np.empty((n, SLOTS), dtype=bool)
     for page in range(n):
         single.reset(options={"query": query})
@@ -167,10 +150,11 @@ def test_clicks_come_as_often_as_the_model_says(env_id, action):
     n = 20_000
     env = make_vec(env_id, num_envs=n, action=action)
     env.reset(seed=0, options={"query": np.full(n, 3)})
-    for actions in actions_for(action, RANKING, n):
+    for actions in actions_for(env, RANKING):
         info = env.step(actions)[4]
-    clicks = info["final_info"]["clicks"].sum(axis=0)
-    probs = env.model.click_probs([3], [RANKING])[0]
+    info = info["final_info"]
+    clicks = info["clicks"].sum(axis=0)
+    probs = ask(env, "click_probs", info)[0]
     likely = [stats.binomtest(int(c), n, p).pvalue for c, p in zip(clicks, probs, strict=True)]
     assert min(likely) > 1e-3 / SLOTS
 
@@ -252,7 +236,7 @@ def test_expected_clicks_rewards_are_the_models(env_id):
     env.reset(seed=0)
     _, rewards, _, _, info = env.step(env.action_space.sample())
     final = info["final_info"]
-    exact = env.model.expected_clicks(final["query"], final["ranking"])
+    exact = ask(env, "expected_clicks", final)
     np.testing.assert_allclose(rewards, exact, rtol=1e-12)
 
 
@@ -263,7 +247,7 @@ def test_expectations_of_pages_that_ended_are_the_models(action):
     for actions in sampled_actions(env, 2 if action == "slots" else 1):
         final = env.step(actions)[4]
     final = final["final_info"]
-    exact = env.model.expected_clicks(final["query"], final["ranking"])
+    exact = ask(env, "expected_clicks", final)
     np.testing.assert_allclose(final["expected_clicks"], exact, rtol=1e-12)
 
 
@@ -271,7 +255,7 @@ def test_ndcg_rewards_are_those_of_single_environments():
     batch = make_vec(action="ranking", reward="ndcg")
     single = make(action="ranking", reward="ndcg")
     batch.reset(seed=0, options={"query": [0, 1, 2, 3]})
-    rewards = batch.step(actions_for("ranking", RANKING, 4)[0])[1]
+    rewards = batch.step(actions_for(batch, RANKING)[0])[1]
     alone = []
     for query in range(4):
         single.reset(seed=0, options={"query": query})
@@ -323,7 +307,7 @@ def test_info_belongs_to_the_new_pages(action):
 def test_a_repair_is_forgotten_with_its_page(action):
     env = make_vec(action=action, invalid="repair")
     env.reset(seed=0)
-    for actions in actions_for(action, [0] * SLOTS, 4):
+    for actions in actions_for(env, [0] * SLOTS):
         info = env.step(actions)[4]
     assert info["final_info"]["repaired"].all()
     assert not info["repaired"].any()
@@ -465,7 +449,8 @@ def test_only_the_pages_that_end_get_new_queries():
 def test_short_pages_end_with_empty_slots_that_are_never_clicked(env_id, action):
     env = make_vec(env_id, num_envs=200, action=action, world=SHORT_WORLD, invalid="repair")
     env.reset(seed=0, options={"query": np.ones(200, dtype=int)})
-    for actions in sampled_actions(env, 3 if action == "slots" else 1):
+    blocks = env.settings.places_blocks
+    for actions in sampled_actions(env, 3 + blocks if action == "slots" else 1):
         final = env.step(actions)[4]
     final = final["final_info"]
     assert (np.sort(final["ranking"][:, :3]) == [0, 1, 2]).all()
