@@ -22,7 +22,23 @@ from clickgym.clickmodels import FCM, VCM
 MEDIA = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.3, 0.25, 0.2, 0.15, 0.1]
 TEXT = [0.95, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05]
 DECAYING = [0.68, 0.61, 0.48, 0.34, 0.28, 0.2, 0.11, 0.1, 0.08, 0.06]
-CASES = [("FCM", "steep"), ("FCM", "decaying"), ("VCM", "decaying"), ("VCM", "same tables")]
+# UBM's parameters as published by Chuklin, Serdyukov and de Rijke (SIGIR 2013): examination by rank
+# and, 0 for none, the rank of the latest click; attractiveness by grade.
+_PUBLISHED_ROWS = [
+    [0.9921],
+    [0.8951, 0.1199],
+    [0.541, 0.0331, 0.2395],
+    [0.567, 0.0187, 0.0794, 0.323],
+    [0.4816, 0.0099, 0.0426, 0.1242, 0.3004],
+    [0.5747, 0.0067, 0.0248, 0.0716, 0.121, 0.3107],
+    [0.5461, 0.0042, 0.0179, 0.0476, 0.0713, 0.1449, 0.3018],
+    [0.6483, 0.0032, 0.0101, 0.028, 0.0434, 0.0826, 0.1268, 0.3212],
+    [0.698, 0.0023, 0.0082, 0.0215, 0.0303, 0.062, 0.0813, 0.1559, 0.3221],
+    [1, 0.0029, 0.0106, 0.0263, 0.0305, 0.0599, 0.0917, 0.1518, 0.1901, 0.4149],
+]  # fmt: skip
+PUBLISHED = np.array([row + [0.0] * (10 - len(row)) for row in _PUBLISHED_ROWS])
+ATTRACTIVENESS = [0.491912, 0.570803, 0.695883, 0.931482]
+CASES = [("FCM", "published"), ("FCM", "decaying"), ("VCM", "decaying"), ("VCM", "same tables")]
 
 
 def make_user(
@@ -35,16 +51,16 @@ def make_user(
 ) -> FCM | VCM:
     """Return a true user of four types of blocks.
 
-    With ``gamma="steep"`` nearly all pages are clicked, examination depends on the latest click as
-    in published tables, and FCM's β(0) is 1; "decaying" examination depends on the rank alone, and
-    β(0) is 0.8. VCM's γ1 is another table, but the same with "same tables".
+    With ``gamma="published"`` examination and attractiveness are those of a paper, nearly all pages
+    are clicked, and FCM's β(0) is 1; "decaying" examination depends on the rank alone, and β(0) is
+    0.8. VCM's γ1 is another table, but the same with "same tables".
     """
     rng = np.random.default_rng(seed)
     rank, latest = np.arange(slots)[:, None], np.arange(slots)
     distance = np.where(latest == 0, rank + 1, np.maximum(rank + 1 - latest, 1))
-    if gamma == "steep":
-        values = rng.choice([0.491912, 0.570803, 0.695883, 0.931482], (queries, docs))
-        table = np.where(latest == 0, 0.99 / (1 + 0.5 * rank), 0.5 / distance**0.8)
+    if gamma == "published":
+        values = rng.choice(ATTRACTIVENESS, (queries, docs))
+        table = PUBLISHED[:slots, :slots]
         spread = 1.0
     else:
         values = rng.choice([0.02, 0.06, 0.4, 0.6, 0.8], (queries, docs))

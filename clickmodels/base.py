@@ -52,6 +52,9 @@ class ClickModel(Shared):
         How ``clickmodels.fit`` fits the model's tables, where the model has no ``fit`` of its own.
     network : callable or None
         Returns the network of a model without tables, which is then fitted by training it.
+    pair_tables : frozenset of str
+        The constructor's arguments that are tables by query and document, (Q, N); with
+        ``parameters="grade"`` documents of one grade share their entries.
     knows_verticals : bool
         Whether the model's methods take ``vertical`` and ``vertical_position``; others see pages
         without their blocks (see ``vertical_arguments``).
@@ -61,6 +64,9 @@ class ClickModel(Shared):
         What reports call it, where that is more than its class: a true user's name.
     seen : (Q, N) bool or None
         Which documents the log showed that a fitted model was fitted to.
+    by_grade : ClickModel or None
+        Of a model fitted with ``parameters="grade"``: the model of one query whose candidates are
+        the grades 0 .. max_grade and, last, documents without one.
     """
 
     name: ClassVar[str] = ""
@@ -68,10 +74,12 @@ class ClickModel(Shared):
     deterministic: ClassVar[frozenset[str]] = frozenset()
     table_fit: ClassVar[TableFit | None] = None
     network: ClassVar[LoadNetwork | None] = None
+    pair_tables: ClassVar[frozenset[str]] = frozenset()
     knows_verticals: ClassVar[bool] = False
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None
+    by_grade: ClickModel | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Call a class by its own name until it is registered."""
@@ -107,6 +115,27 @@ class ClickModel(Shared):
     def from_state(cls, **state: Any) -> ClickModel:
         """Return the model of a ``state``: here by the class itself."""
         return cls(**state)
+
+    def for_documents(self, classes: Integers) -> ClickModel:
+        """Return the model of documents that have the parameters of their class.
+
+        Parameters
+        ----------
+        classes : (Q, N)
+            The candidate of this model's only query that each document is like.
+        """
+        if not self.pair_tables:
+            raise NotCapable(f"{self.name} has no tables by query and document")
+        state = self.state()
+        tables = {name: np.asarray(state[name])[0][classes] for name in self.pair_tables}
+        try:
+            return type(self).from_state(**{**state, **tables})
+        except ValueError as error:
+            named = ", ".join(sorted(self.pair_tables))
+            raise ValueError(
+                f"{self.name} is not made from parameters by grade ({error}): pair_tables must "
+                f"name all its tables by query and document, and has {named}"
+            ) from error
 
     # What follows from it
 
@@ -194,6 +223,10 @@ class ClickModel(Shared):
         """Draw the clicks of one page, and whether its block satisfied without a click."""
         block = self.vertical_arguments(vertical, vertical_position)
         return self.sample_page(query, ranking, uniforms, **block), False
+
+    def satisfying_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(click at rank k, and the user is satisfied by it), (n, K)."""
+        raise NotCapable(f"{self.name} does not say when a user is satisfied")
 
     def click_probs(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
         """Return P(C_k = 1) with clicks unseen, (n, K): exact, or ``NotExact``.

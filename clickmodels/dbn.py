@@ -28,6 +28,7 @@ class DBN(CascadeModel):
     continuation : float
     """
 
+    pair_tables = frozenset({"attractiveness", "satisfaction"})
     _reading: SatisfiedReading
     table_fit = CascadeFit(Satisfying(patient=False))
 

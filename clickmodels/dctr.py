@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..common.random import Uniforms
@@ -47,6 +48,8 @@ class DCTR(IndependentModel):
     Memory is 24 bytes for each of Q × N pairs, shown or not.
     """
 
+    pair_tables = frozenset({"clicks", "impressions"})
+
     def __init__(self, clicks: ArrayLike, impressions: ArrayLike, smoothing: float = 1.0) -> None:
         self.clicks, self.impressions = check_counts(clicks, impressions)
         self.smoothing = check_smoothing(smoothing)
@@ -59,6 +62,16 @@ class DCTR(IndependentModel):
         """Count the log; nothing is random. Time grows with n K + Q N K."""
         check_log(log, world)
         return cls(*count_by_pair(log, world), smoothing)
+
+    def for_documents(self, classes: Integers) -> DCTR:
+        """Return the model in which documents (Q, N) have the rate of their class.
+
+        The impressions of a class are shared out evenly among its documents; their clicks are
+        such that no smoothing gives the class's rate, which was smoothed.
+        """
+        documents = np.bincount(classes.reshape(-1), minlength=self.shape[1])
+        shown = self.impressions[0] / np.maximum(documents, 1)
+        return DCTR((self.click_rate[0] * shown)[classes], shown[classes], smoothing=0.0)
 
     @property
     def click_rate(self) -> Floats:

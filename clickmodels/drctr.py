@@ -57,6 +57,8 @@ class DRCTR(WithWorldSize, IndependentModel):
     Memory is 24 bytes for each of P × K counts and 12 for each of Q × N pairs, shown or not.
     """
 
+    pair_tables = frozenset({"clicks", "impressions"})
+
     def __init__(
         self,
         pairs: ArrayLike,
@@ -100,6 +102,24 @@ class DRCTR(WithWorldSize, IndependentModel):
         check_log(log, world)
         counts = count_by_pair_and_rank(log, world)
         return cls(*counts, world.n_queries, world.n_docs, smoothing, smooth_relevance)
+
+    def for_documents(self, classes: Integers) -> DRCTR:
+        """Return the model in which documents (Q, N) have the rates of their class.
+
+        The impressions of a class are shared out evenly among its documents; their clicks are
+        such that no smoothing gives the class's rates, which were smoothed. A class that was
+        never shown leaves its documents never shown.
+        """
+        flat = classes.reshape(-1)
+        row = np.full(self.shape[1], -1)
+        row[self.pairs] = np.arange(len(self.pairs))
+        documents = np.bincount(flat, minlength=self.shape[1])[self.pairs]
+        shown = self.impressions / np.maximum(documents, 1)[:, None]
+        pairs = np.flatnonzero(row[flat] >= 0)
+        rows = row[flat[pairs]]
+        clicks, impressions = (self._rates * shown)[rows], shown[rows]
+        n_queries, n_docs = classes.shape
+        return DRCTR(pairs, clicks, impressions, n_queries, n_docs, 0.0, self.smooth_relevance)
 
     @property
     def max_slots(self) -> int:

@@ -15,7 +15,7 @@ from ..common.typing import Booleans, Floats, Integers
 from .base import GENERATIVE, ClickModel
 from .pages import check_pages, log_of_outcomes
 from .registry import register
-from .saving import from_record, to_record
+from .saving import HEADER, OPTIONAL, from_record, to_record
 
 
 @register("Ensemble")
@@ -89,9 +89,13 @@ class Ensemble(ClickModel):
             if not (number.isdecimal() and name and int(number) < len(parts)):
                 raise TypeError(f"{key} belongs to no member")
             parts[int(number)][name] = value
-        if any(set(header) != {"name", "settings", "fingerprint"} for header in members):
+        if any(set(header) - OPTIONAL != HEADER for header in members):
             raise ValueError("a member has no name, settings or fingerprint")
         return cls([from_record(*record) for record in zip(members, parts, strict=True)])
+
+    def for_documents(self, classes: Integers) -> ClickModel:
+        """Return the ensemble of the members of documents that are like their classes, (Q, N)."""
+        return Ensemble([member.for_documents(classes) for member in self.members])
 
     def relevance(self) -> Floats:
         """Return the mean of the members' relevance, (Q, N)."""

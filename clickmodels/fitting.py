@@ -14,6 +14,7 @@ from ..common import checks
 from ..common.typing import Floats
 from ..data import ClickLog, World
 from .base import ClickModel
+from .by_grade import Grades
 from .ensemble import Ensemble
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
@@ -21,7 +22,8 @@ from .tablefit.counting import check_log
 if TYPE_CHECKING:
     from .networks.network import Network
 
-PARAMETERS = ("table", "embedding")
+TABLE, EMBEDDING, GRADE = "table", "embedding", "grade"
+PARAMETERS = (TABLE, EMBEDDING, GRADE)
 _POISSON = pdtr(np.arange(20), 1.0)  # beyond, a double has no room
 
 
@@ -39,8 +41,13 @@ def _has_own_fit(cls: type[ClickModel]) -> bool:
     return cls.fit.__func__ is not ClickModel.fit.__func__  # type: ignore[attr-defined]
 
 
+def takes_grades(name: str) -> bool:
+    """Return whether the model can be fitted with ``parameters="grade"``."""
+    return bool(registered_class(name).pair_tables)
+
+
 def takes_parameters(name: str) -> bool:
-    """Return whether the model has a choice of ``parameters``."""
+    """Return whether the model has the choice between tables and embeddings."""
     cls = registered_class(name)
     if _has_own_fit(cls):
         return "parameters" in inspect.signature(cls.fit).parameters
@@ -50,6 +57,7 @@ def takes_parameters(name: str) -> bool:
 def is_random(name: str, parameters: str = "table") -> bool:
     """Return whether fitting the model uses its seed."""
     cls = registered_class(name)
+    parameters = TABLE if parameters == GRADE else parameters
     if _has_own_fit(cls) or cls.table_fit is None:
         return parameters not in cls.deterministic
     return parameters != "table" or cls.table_fit.uses_network
@@ -76,9 +84,10 @@ def fit(
         Of everything random in the fit; closed forms and full-batch fits do not use it.
     validation : ClickLog, optional
         For models trained by mini-batches: when to stop. Without it, a tenth of ``log``.
-    parameters : {"table", "embedding"}
-        For models with a choice: a logit for every pair with a learned prior, or the robustness
-        paper's embeddings.
+    parameters : {"table", "embedding", "grade"}
+        For models with a choice: a logit for every pair with a learned prior, the robustness
+        paper's embeddings, or tables by the documents' grades, with unjudged documents as a class
+        of their own; the model then has ``by_grade``.
     members : int, optional
         Fit so many models and return their ``Ensemble``. Each has a seed of its own and is fitted
         to its own bootstrap of the log: every impression counts as often as a Poisson draw of
@@ -109,10 +118,9 @@ def fit(
         if not validation.impressions > 0:
             raise ValueError("validation has no impressions")
         settings["validation"] = validation
-    if takes_parameters(name):
-        checks.choice(parameters, PARAMETERS, "parameters")
-    elif parameters != "table":
-        raise ValueError(f"{name} has no parameters={parameters!r}")
+    _check_parameters(name, parameters)
+    if parameters == GRADE:
+        return _fit_by_grade(name, log, world, seed, members, bootstrap, **settings)
     if members is None:
         return _note_log(_fit_one(cls, log, world, seed, parameters, **settings), log, world)
     members = checks.positive_integer(members, "members")
@@ -127,6 +135,39 @@ def fit(
     for model, weight in zip(models, weights.T, strict=True):
         _note_log(model, log, world, weight)
     return _note_log(Ensemble(models), log, world)
+
+
+def _check_parameters(name: str, parameters: str) -> None:
+    checks.choice(parameters, PARAMETERS, "parameters")
+    takes = {TABLE: True, EMBEDDING: takes_parameters(name), GRADE: takes_grades(name)}
+    if not takes[parameters]:
+        raise ValueError(f"{name} has no parameters={parameters!r}")
+
+
+def _fit_by_grade(
+    name: str,
+    log: ClickLog,
+    world: World,
+    seed: int,
+    members: int | None,
+    bootstrap: bool,
+    **settings: Any,
+) -> ClickModel:
+    """Fit the model to the log of grades, and give documents the parameters of theirs."""
+    grades = Grades(world)
+    if "validation" in settings:
+        settings["validation"] = grades.log(settings["validation"])
+    fitted = fit(
+        name, grades.log(log), grades.world, seed, members=members, bootstrap=bootstrap, **settings
+    )
+    model = fitted.for_documents(grades.classes)
+    model.by_grade, fitted.fingerprint = fitted, None  # it belongs to no world
+    if isinstance(fitted, Ensemble) and isinstance(model, Ensemble):
+        for number, (one, own) in enumerate(zip(model.members, fitted.members, strict=True)):
+            one.by_grade, own.fingerprint = own, None
+            weight = bootstrap_weights(log, member_seed(seed, number)) if bootstrap else None
+            _note_log(one, log, world, weight)
+    return _note_log(model, log, world)
 
 
 def _fit_one(

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Record = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 _SEEN = "__seen__"  # no parameter has this name
+_BY_GRADE = "by_grade."  # nor does one begin so
+HEADER = frozenset({"name", "settings", "fingerprint"})
+OPTIONAL = frozenset({"by_grade"})  # in the headers of some
 
 
 def to_record(model: ClickModel) -> Record:
@@ -34,15 +37,25 @@ def to_record(model: ClickModel) -> Record:
     if model.seen is not None:
         arrays[_SEEN] = model.seen
     header = {"name": model.name, "settings": settings, "fingerprint": model.fingerprint}
+    if model.by_grade is not None:
+        header["by_grade"], own_arrays = to_record(model.by_grade)
+        arrays |= {_BY_GRADE + key: value for key, value in own_arrays.items()}
     return header, arrays
 
 
 def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ClickModel:
     """Return the model of a record; only registered names are made."""
-    arrays = dict(arrays)
-    seen = arrays.pop(_SEEN, None)
-    model = registry.registered_class(header["name"]).from_state(**arrays, **header["settings"])
+    own, by_grade = {}, {}
+    for key, value in arrays.items():
+        if "by_grade" in header and key.startswith(_BY_GRADE):
+            by_grade[key.removeprefix(_BY_GRADE)] = value
+        else:
+            own[key] = value
+    seen = own.pop(_SEEN, None)
+    model = registry.registered_class(header["name"]).from_state(**own, **header["settings"])
     model.seen, model.fingerprint = seen, header["fingerprint"]
+    if "by_grade" in header:
+        model.by_grade = from_record(header["by_grade"], by_grade)
     return model
 
 

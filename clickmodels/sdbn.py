@@ -18,6 +18,8 @@ class SDBN(CascadeModel):
     Assumptions: as in DBN with a continuation probability of one: the user reads on until
     satisfied. Fitted with ``method="likelihood"`` (the default: a user may read on past the last
     click) or with the classical ``"counts"``, which take every last click for a satisfied one.
+    ``"clicked"`` also leaves out pages without a click: the counts of the metric EBU (Yilmaz et
+    al. 2010).
 
     Parameters
     ----------
@@ -26,8 +28,9 @@ class SDBN(CascadeModel):
         P(satisfied | clicked).
     """
 
+    pair_tables = frozenset({"attractiveness", "satisfaction"})
     _reading: SatisfiedReading
-    table_fit = CascadeFit(Satisfying(patient=True), methods=("likelihood", "counts"))
+    table_fit = CascadeFit(Satisfying(patient=True), methods=("likelihood", "counts", "clicked"))
 
     def __init__(self, attractiveness: ArrayLike, satisfaction: ArrayLike) -> None:
         super().__init__(attractiveness)

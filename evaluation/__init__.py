@@ -19,6 +19,7 @@ from .logs.ties import RankTies, tied_ranks
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_difference, perplexity_interval
 from .metrics.graded import ndcg, recall
+from .metrics.model_metrics import grade_click_probs, metric, metric_names, page_grades
 from .metrics.perplexity import (
     ImpossibleOutcome,
     Perplexity,
@@ -42,18 +43,17 @@ from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Agreement", "Auroc", "ClickMetric", "CrossTable", "CurseReport", "Deployment",
-    "Disagreement", "DrawnPairs", "Estimate", "FewAccepted", "ImpossibleOutcome", "Interval",
-    "LogDescription", "Metric",
-    "NoOverlap", "PagePairs", "Perplexity", "Prediction", "PseudoinverseWeights", "RankTies",
-    "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward", "auroc",
-    "best_policy", "bootstrap", "click_rates", "counterfactual_disagreement",
+    "Agreement", "Auroc", "ClickMetric", "CrossTable", "CurseReport", "Deployment", "Disagreement",
+    "DrawnPairs", "Estimate", "FewAccepted", "ImpossibleOutcome", "Interval", "LogDescription",
+    "Metric", "NoOverlap", "PagePairs", "Perplexity", "Prediction", "PseudoinverseWeights",
+    "RankTies", "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward",
+    "auroc", "best_policy", "bootstrap", "click_rates", "counterfactual_disagreement",
     "counterfactual_pairs", "curse", "deploy", "describe_log", "estimate", "estimator_names",
-    "fit_click_metric", "importance_weights", "interval", "judge_policy", "list_ndcg",
-    "list_precision", "log_likelihood", "marks", "metric_rewards", "naive_pairs", "ndcg",
-    "normalised_perplexity", "page_disagreement", "pairwise_disagreement", "perplexity",
-    "perplexity_difference", "perplexity_interval", "predict_rates", "rank_agreement",
-    "rank_marginals", "recall",
+    "fit_click_metric", "grade_click_probs", "importance_weights", "interval", "judge_policy",
+    "list_ndcg", "list_precision", "log_likelihood", "marks", "metric", "metric_names",
+    "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity", "page_disagreement",
+    "page_grades", "pairwise_disagreement", "perplexity", "perplexity_difference",
+    "perplexity_interval", "predict_rates", "rank_agreement", "rank_marginals", "recall",
     "score_systems", "share_hardly_shown", "share_unrated", "simulate_click_rates",
     "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
 ]  # fmt: skip

@@ -458,10 +458,12 @@ SMALL = {"epochs": 1, "embedding": 4, "hidden": 4}  # of fits by mini-batches
 
 def variants(names):
     """The ways to fit each of the names: (name, parameters)."""
+    takes = {"embedding": fitting.takes_parameters, "grade": fitting.takes_grades}
     return [
         (name, parameters)
         for name in names
-        for parameters in (("table", "embedding") if fitting.takes_parameters(name) else ("table",))
+        for parameters in fitting.PARAMETERS
+        if parameters == "table" or takes[parameters](name)
     ]
 
 

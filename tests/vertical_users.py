@@ -11,3 +11,4 @@ sys.path.insert(0, str(FOLDER))
 _fits = importlib.import_module("vertical_fits")
 sys.path.remove(str(FOLDER))
 make_user, make_log, plain_world = _fits.make_user, _fits.make_log, _fits.plain_world
+PUBLISHED, ATTRACTIVENESS = _fits.PUBLISHED, _fits.ATTRACTIVENESS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -26,6 +26,8 @@ class WithAttractiveness:
 
     Families and models take it beside ``ClickModel``; what they read from it is theirs.
     """
+
+    pair_tables: ClassVar[frozenset[str]] = frozenset({"attractiveness"})
 
     def __init__(self, attractiveness: ArrayLike | Table) -> None:
         self._attractiveness = as_table(attractiveness, "attractiveness")

@@ -79,6 +79,10 @@ class CascadeReading:
             examined *= goes_on[slot]
         return values
 
+    def satisfactions(self, query: Integers, columns: Integers) -> Floats:
+        """Return P(C_k = 1, satisfied), (K, n): a click after which reading ends satisfies."""
+        return self.marginals(query, columns) * (1.0 - self.after_click.columns(query, columns))
+
     def scores(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of each page, (n,)."""
         total: Floats = self.marginals(query, columns).sum(axis=0)
@@ -144,6 +148,10 @@ class SatisfiedReading(CascadeReading):
         self.satisfying = attractive.change(np.multiply, self.satisfied)
         self._goes_on = self.satisfying.change(lambda values: goes_on * (1.0 - values))
 
+    def satisfactions(self, query: Integers, columns: Integers) -> Floats:
+        """Return P(C_k = 1, satisfied), (K, n); a user who tires after a click is not satisfied."""
+        return self.marginals(query, columns) * self.satisfied.columns(query, columns)
+
     def scores(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of each page, (n,)."""
         values = self.attractive.columns(query, columns)
@@ -204,6 +212,11 @@ class CascadeModel(WithAttractiveness, ClickModel):
         """Return P(C_k = 1), (n, K), by forward recursion over P(E_k = 1)."""
         query, ranking = check_pages(self, query, ranking)
         return np.ascontiguousarray(self._reading.marginals(query, ranking.T).T)
+
+    def satisfying_clicks(self, query: ArrayLike, ranking: ArrayLike) -> Floats:
+        """Return P(click at rank k, and the user is satisfied by it), (n, K)."""
+        query, ranking = check_pages(self, query, ranking)
+        return np.ascontiguousarray(self._reading.satisfactions(query, ranking.T).T)
 
     def score_columns(self, query: Integers, columns: Integers) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""

@@ -216,14 +216,19 @@ class ChainObjective:
         ])  # fmt: skip
 
 
-def count_to_last_click(counts: ChainCounts, continuation: Continuation) -> FittedChain:
+def count_to_last_click(
+    counts: ChainCounts, continuation: Continuation, abandoned: bool = True
+) -> FittedChain:
     """Return the closed form under the assumption that reading ends at the last click.
 
-    Documents down to the last click were examined (all of them on a page without one), and every
-    last click ended its page. Unlike the likelihood, this takes for certain what is only likely:
-    the two agree where nothing stands below a last click.
+    Documents down to the last click were examined (all of them on a page without one, unless
+    ``abandoned`` pages do not count), and every last click ended its page. Unlike the likelihood,
+    this takes for certain what is only likely: the two agree where nothing stands below a last
+    click.
     """
-    skipped = counts.skipped + counts.tails.without_clicks(len(counts.clicked))
+    skipped = counts.skipped
+    if abandoned:
+        skipped = skipped + counts.tails.without_clicks(len(counts.clicked))
     attractive = BetaPrior().learn(counts.clicked, counts.clicked + skipped, _CYCLES)
     logits = attractive.posterior(counts.clicked, skipped)
     theta, continuation = continuation.from_counts(counts.clicked_cells, counts.went_on)
@@ -238,8 +243,9 @@ class CascadeFit(TableFit):
     continuation : Continuation
         How reading goes on, and by which network it is trained.
     methods : tuple of str
-        Of "likelihood" and "counts" (see ``count_to_last_click``), those that the model has; the
-        first is the default, and with both there is a setting ``method``.
+        Of "likelihood", "counts" and "clicked" (counts without the pages that have no click, see
+        ``count_to_last_click``), those that the model has; the first is the default, and with
+        several there is a setting ``method``.
     cut : callable, optional
         Returns the part of a log that is counted; by default all of it.
     """
@@ -264,8 +270,8 @@ class CascadeFit(TableFit):
     ) -> FittedChain:
         """Return the most likely parameters, or those of the closed form."""
         method = checks.choice(settings.get("method", self.methods[0]), self.methods, "method")
-        if method == "counts":
-            return count_to_last_click(counts, self.continuation)
+        if method != "likelihood":
+            return count_to_last_click(counts, self.continuation, method == "counts")
         return fit_chain(counts, self.continuation, start)
 
     def arguments(self, fold: ChainFold, fitted: FittedChain, world: World) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from model_contract import (
 )
 
 from clickgym import clickmodels, policies
-from clickgym.clickmodels import registry
+from clickgym.clickmodels import fitting, registry
 from clickgym.envs import collect
 
 NAMES = [
@@ -91,7 +91,15 @@ def test_a_true_user_of_verticals(name, short, tmp_path):
     check_model(clickmodels.true_user(name, small_vertical_world(short=short)), tmp_path)
 
 
-@pytest.mark.parametrize("variant", variants(FITTED), ids="-".join)
+def mark_slow(variant):
+    """The variant; a network that is fitted by grade, as it is by pair, takes many seconds."""
+    name, parameters = variant
+    slow = parameters == "grade" and fitting.is_random(name)
+    marks = [pytest.mark.slow] if slow else []
+    return pytest.param(variant, marks=marks, id="-".join(variant))
+
+
+@pytest.mark.parametrize("variant", [mark_slow(variant) for variant in variants(FITTED)])
 @pytest.mark.parametrize("checks", [FIT_CHECKS[:1], FIT_CHECKS[1:]], ids=["odd logs", "other"])
 def test_a_fit(variant, checks):
     check_fits(variant, checks)

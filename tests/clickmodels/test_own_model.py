@@ -37,8 +37,8 @@ PARAMETERS = {  # of a random model of 6 queries and 7 documents
 }
 VARIANTS = [
     ("OneAndDone", "table"),
-    ("PairedPBM", "table"), ("PairedPBM", "embedding"),
-    ("ClickDBN", "table"), ("ClickDBN", "embedding"),
+    ("PairedPBM", "table"), ("PairedPBM", "embedding"), ("PairedPBM", "grade"),
+    ("ClickDBN", "table"), ("ClickDBN", "embedding"), ("ClickDBN", "grade"),
 ]  # fmt: skip
 
 
@@ -135,9 +135,16 @@ def test_a_continuation_without_a_network_has_tables_alone(monkeypatch):
     class PlainDBN(clickmodels.DBN):
         table_fit = CascadeFit(Plain(patient=False))
 
-    assert variants(["Plain"]) == [("Plain", "table")]
+    assert variants(["Plain"]) == [("Plain", "table"), ("Plain", "grade")]
     check_fits(("Plain", "table"))
     with pytest.raises(ValueError, match="Plain has no parameters='embedding'"):
         clickmodels.fit("Plain", simulate(), small_world(), parameters="embedding")
     with pytest.raises(ValueError, match="Plain has no network for parameters='embedding'"):
         fitting.make_network("Plain", small_world(), SLOTS, 4, 4)
+
+
+def test_a_table_that_is_not_declared_is_told_in_words(own_models, monkeypatch):
+    cls = registry.registered_class("ClickDBN")
+    monkeypatch.setattr(cls, "pair_tables", frozenset({"attractiveness"}))
+    with pytest.raises(ValueError, match="pair_tables must name all its tables by query and doc"):
+        clickmodels.fit("ClickDBN", simulate(), small_world(), parameters="grade")

@@ -195,7 +195,7 @@ def test_an_ensemble_asks_its_members_with_the_blocks(kind):
 
 # The bars: 500,000 impressions, four types, positions uniform
 
-BARS = [("FCM", "steep", 0.02), ("FCM", "decaying", 0.04), ("VCM", "decaying", 0.03)]
+BARS = [("FCM", "published", 0.02), ("FCM", "decaying", 0.04), ("VCM", "decaying", 0.03)]
 
 
 @pytest.mark.slow
