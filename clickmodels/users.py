@@ -79,7 +79,8 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
         p = 1, 2, …;
         ``satisfaction`` (five numbers) for the cascade users.
 
-        With verticals: ``floor``, ``attractiveness_scale``, ``examination`` (numbers by rank),
+        With verticals: ``floor``, ``attractiveness_scale`` or ``attractiveness`` (a number for
+        each grade from 0 on, instead of the scaled gain), ``examination`` (numbers by rank),
         ``memory`` (how much of examination depends on the latest click instead of the rank, 0 to
         1), ``attention`` (T, K+1), ``satisfied`` and ``blind`` for both (``False`` turns either
         off; or numbers by type, (T,), or by type and position, (T, K+1)); ``spread`` (β[l] is

@@ -156,8 +156,26 @@ def _vcm(
     )  # fmt: skip
 
 
+def _attract(
+    world: World, floor: float = 0.0, attractiveness_scale: float = 0.95,
+    attractiveness: ArrayLike | None = None,
+) -> Floats:  # fmt: skip
+    """Return attractiveness (Q, N): the scaled gain, or a number for each grade from 0 on."""
+    if attractiveness is None:
+        return scaled_gain(world, floor, attractiveness_scale)
+    table = checks.probabilities(attractiveness, "attractiveness", 1)
+    if len(table) != world.max_grade + 1:
+        raise ValueError(
+            f"attractiveness has {len(table)} numbers, but there are the grades 0 to "
+            f"{world.max_grade}"
+        )
+    least = float(checks.probabilities(floor, "floor", 0))
+    values = np.maximum(table[np.maximum(world.relevance, 0)], least)
+    return np.where(world.candidates, values, 0.0)
+
+
 # How each user is made, and its attractiveness, whose parameters are the user's, too.
 VERTICAL_USERS: dict[str, tuple[Callable[..., ClickModel], Callable[..., Floats]]] = {
-    "FCM": (_fcm, scaled_gain),
-    "VCM": (_vcm, scaled_gain),
+    "FCM": (_fcm, _attract),
+    "VCM": (_vcm, _attract),
 }

@@ -172,3 +172,12 @@ def test_not_nearly_every_page_is_clicked(name):
     blocks = {"vertical": world.vertical[query], "vertical_position": np.arange(200) % 11}
     nothing = np.exp(user.log_likelihood(query, best, np.zeros(best.shape, bool), **blocks))
     assert 0.2 < nothing.mean() < 0.6
+
+
+@loop_over("name", NAMES)
+def test_attractiveness_may_be_given_by_grade(name):
+    table = np.array([0.02, 0.06, 0.4, 0.6, 0.8])
+    user = clickmodels.true_user(name, WORLD, attractiveness=table)
+    np.testing.assert_array_equal(user.attractiveness, table[WORLD.relevance])
+    with pytest.raises(ValueError, match="attractiveness has 4 numbers, but there are the grades"):
+        clickmodels.true_user(name, WORLD, attractiveness=table[1:])

@@ -1,0 +1,1 @@
+"""Result pages with a vertical block: which metrics predict what users do there."""

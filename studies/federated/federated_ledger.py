@@ -1,0 +1,381 @@
+"""The ledger of the paper on federated search: its claims, and what the study says of them.
+
+A claim about a type of block is asked of every true user and of both intents. "By construction"
+stands where a metric and the user who decides are one model: it would be odd if it did not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ...clickmodels.vertical_users import TYPES
+from ..claims import DEPENDS, FAILS, HOLDS, NOT_THERE, UNDECIDED, Claim, Finding, every_above
+from .abandonment_cells import ABANDONED, DIFFERENCE, GOOD, OTHERS
+from .configurations import INTENTS
+from .correlation_cells import (
+    BAD_ONLY,
+    DCG,
+    EBU,
+    EVERY,
+    MIDDLE,
+    PAPER,
+    RECIPROCAL,
+    REFITTED,
+    UCTR,
+    UDBN,
+    UDCM,
+    UFCM,
+    UUBM,
+    UVCM,
+)
+from .federated_rows import ABANDONMENT, ATTENTION, CORRELATION, SHOWN, Pooled, PooledRows
+
+NEWS, IMAGES, VIDEO, LOCATION = TYPES
+ALIKE, CLOSE = 0.05, 0.02  # correlations that are similar, and nearly the same
+USER, QUERIES = "the user", "the queries"
+BY_CONSTRUCTION = "by construction"
+MODEL_BASED = (EBU, UDCM, UDBN, UUBM, UFCM, UVCM)
+_LEVEL = 0.05
+_FUTURE = "the paper's future work"
+_SECTION = {NEWS: "Table 2", IMAGES: "Table 3",
+            VIDEO: "Table 4", LOCATION: "Table 5"}  # fmt: skip
+RULES = (
+    "Every finding is asked of each true user and of navigational and informational queries: four "
+    "conditions. Numbers are means over seeds with 95% intervals by bootstrap over queries (over "
+    "users in the A/B experiment), paired where metrics are compared; of several the one with the "
+    "lowest lower bound is given. In a condition a finding holds when all its intervals lie above "
+    "0, and does not hold when one lies below at a level of 5% divided by their number. Over "
+    "conditions it depends on the user or on the queries where these turn \"holds\" into \"does "
+    "not hold\". A claim holds when all its findings hold, and does not hold when one does not. "
+    "\"By construction\": the true user is the very model that the metric comes from."
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One true user and one intent, with the numbers that must be above 0, by name."""
+
+    user: str
+    intent: str
+    numbers: dict[str, Pooled]
+
+    def verdict(self) -> str:
+        """Return whether all numbers are above 0."""
+        values = list(self.numbers.values())
+        if not values or any(np.isnan(one.value) for one in values):
+            return NOT_THERE
+        if all(one.bounds(_LEVEL)[0] > 0.0 for one in values):
+            return HOLDS
+        if any(one.bounds(_LEVEL / len(values))[1] < 0.0 for one in values):
+            return FAILS
+        return UNDECIDED
+
+    def describe(self, own: str) -> str:
+        """Return the verdict and the least sure number; ``own`` is the user who is the metric's."""
+        verdict = self.verdict()
+        if verdict == HOLDS and own == self.user:
+            verdict = f"{HOLDS} {BY_CONSTRUCTION}"
+        name, one = min(self.numbers.items(), key=lambda item: item[1].bounds()[0])
+        low, high = one.bounds()
+        above = sum(value > 0.0 for value in one.by_seed)
+        seeds = f", {above} of {len(one.by_seed)} seeds" if len(one.by_seed) > 1 else ""
+        where = f"{self.user} user, {self.intent}"
+        return f"{where}, {verdict}: {one.value:+.3f} [{low:+.3f}, {high:+.3f}] {name}{seeds}"
+
+
+Ask = Callable[[str, str], dict[str, Pooled]]  # of a user and an intent
+
+
+def find(found: PooledRows, text: str, ask: Ask, own: str = "") -> Finding:
+    """Return the finding that all numbers of all conditions are above 0.
+
+    Parameters
+    ----------
+    own : the name of the user that is the same model as the metric in question, "" for none.
+    """
+    conditions = [
+        Condition(user, intent, ask(user, intent))
+        for user in found.values("user")
+        for intent in INTENTS
+    ]
+    conditions = [one for one in conditions if one.verdict() != NOT_THERE]
+    if not conditions:
+        return Finding(text, UNDECIDED, NOT_THERE)
+    return Finding(text, judge(conditions), "; ".join(one.describe(own) for one in conditions))
+
+
+def judge(conditions: Sequence[Condition]) -> str:
+    """Return the verdict over users and intents."""
+    verdicts = {(one.user, one.intent): one.verdict() for one in conditions}
+    every = set(verdicts.values())
+    if len(every) == 1:
+        return every.pop()
+    reasons = []
+    for reason, fixed in ((USER, 1), (QUERIES, 0)):
+        groups: dict[str, set[str]] = {}
+        for key, verdict in verdicts.items():
+            groups.setdefault(key[fixed], set()).add(verdict)
+        if any({HOLDS, FAILS} <= group for group in groups.values()):
+            reasons.append(reason)
+    if {HOLDS, FAILS} <= every:
+        return DEPENDS + " and ".join(reasons or (USER, QUERIES))
+    return UNDECIDED
+
+
+def federated_ledger(found: PooledRows) -> list[Claim]:
+    """Return the paper's claims with their findings."""
+    return [
+        *_news_alike(found), *_news_ahead(found),
+        *(claim for vertical in (IMAGES, VIDEO) for claim in _media_best(found, vertical)),
+        *(claim for vertical in (IMAGES, VIDEO) for claim in _media_second(found, vertical)),
+        _attention(found), _location_ranks(found), _location_clicks(found),
+        _abandonment(found), _good_and_bad(found), *_bad_only(found),
+    ]  # fmt: skip
+
+
+def _say(columns: Sequence[str]) -> str:
+    return "RR metrics" if tuple(columns) == RECIPROCAL else ", ".join(columns)
+
+
+def _leads(
+    found: PooledRows, leader: str, others: Sequence[str], vertical: str,
+    columns: Sequence[str], user: str, intent: str, sessions: str = EVERY,
+) -> dict[str, Pooled]:  # fmt: skip
+    """Return how far a metric is above each other one."""
+    return {
+        f"{leader} − {other} in {column}": found.difference(
+            leader, other, user, vertical, intent, sessions, column
+        )
+        for column in columns
+        for other in others
+        if other != leader
+    }
+
+
+def _within(
+    found: PooledRows, metrics: Sequence[str], most: float, columns: Sequence[str],
+    user: str, intent: str,
+) -> dict[str, Pooled]:  # fmt: skip
+    """Return by how much differences of news are smaller than ``most``."""
+    result = {}
+    for place, first in enumerate(metrics):
+        for name, one in _leads(
+            found, first, metrics[place + 1 :], NEWS, columns, user, intent
+        ).items():
+            closer = tuple(most - abs(value) for value in one.by_seed)
+            result[f"({name})"] = Pooled(most - abs(one.value), one.stderr, closer)
+    return result
+
+
+def _news_alike(found: PooledRows) -> list[Claim]:
+    others = [name for name in PAPER if name != DCG]
+    own = (UUBM, UFCM, UVCM)
+
+    def over_dcg(user: str, intent: str) -> dict[str, Pooled]:
+        columns = (UCTR, *RECIPROCAL)
+        every = (_leads(found, one, (DCG,), NEWS, columns, user, intent) for one in others)
+        return {name: number for one in every for name, number in one.items()}
+
+    return [
+        Claim(
+            "News: uUBM, uFCM and uVCM have nearly the same correlation with UCTR", _SECTION[NEWS],
+            (find(found, f"{CLOSE} − |difference| > 0 among {', '.join(own)}, UCTR",
+                  partial(_within, found, own, CLOSE, (UCTR,))),),
+        ),
+        Claim(
+            "News: all metrics but DCG have similar correlations, and DCG a lower one",
+            _SECTION[NEWS],
+            (
+                find(found, f"{ALIKE} − |difference| > 0 among all but DCG, UCTR",
+                     partial(_within, found, others, ALIKE, (UCTR,))),
+                find(found, f"{ALIKE} − |difference| > 0 among all but DCG, RR columns",
+                     partial(_within, found, others, ALIKE, RECIPROCAL)),
+                find(found, "each of the others − DCG > 0, all columns", over_dcg),
+            ),
+        ),
+    ]  # fmt: skip
+
+
+def _best(
+    found: PooledRows, leader: str, vertical: str, columns: Sequence[str],
+    among: Sequence[str] = PAPER,
+) -> Finding:  # fmt: skip
+    """Test that a metric is above each other one."""
+    which = "the paper's metrics" if among is PAPER else ", ".join(among)
+    text = f"{vertical}: {leader} − each of {which} > 0, {_say(columns)}"
+    ask = partial(_leads, found, leader, among, vertical, columns)
+    return find(found, text, ask, leader.removeprefix("u"))
+
+
+def _news_ahead(found: PooledRows) -> list[Claim]:
+    old = [name for name in PAPER if name not in (UFCM, UVCM)]
+    return [
+        Claim(
+            f"News: uFCM and uVCM are slightly superior to the others in {_say(columns)}",
+            _SECTION[NEWS],
+            tuple(_best(found, leader, NEWS, columns, old) for leader in (UFCM, UVCM)),
+        )
+        for columns in ((UCTR,), RECIPROCAL)
+    ]
+
+
+def _media_best(found: PooledRows, vertical: str) -> list[Claim]:
+    name, section = vertical.capitalize(), _SECTION[vertical]
+    return [
+        Claim(
+            f"{name}: uFCM has a higher correlation with UCTR than uUBM", section,
+            (_best(found, UFCM, vertical, (UCTR,), (UUBM,)),),
+        ),
+        Claim(
+            f"{name}: uFCM has the highest correlation with UCTR", section,
+            (_best(found, UFCM, vertical, (UCTR,)),),
+        ),
+        Claim(
+            f"{name}: uFCM has the highest correlation with RR metrics", section,
+            tuple(_best(found, UFCM, vertical, (column,)) for column in RECIPROCAL),
+        ),
+    ]  # fmt: skip
+
+
+def _media_second(found: PooledRows, vertical: str) -> list[Claim]:
+    others = [name for name in MODEL_BASED if name not in (UFCM, UVCM)]
+    name, section = vertical.capitalize(), _SECTION[vertical]
+
+    def middle(user: str, intent: str) -> dict[str, Pooled]:
+        one = found.difference(*MIDDLE, user, vertical, intent, EVERY, UCTR)
+        return {"uFCM + uUBM − 2 uVCM": one}
+
+    return [
+        Claim(
+            f"{name}: uVCM is second among model-based metrics", section,
+            (
+                _best(found, UFCM, vertical, (UCTR,), (UVCM,)),
+                _best(found, UVCM, vertical, (UCTR,), others),
+                _best(found, UVCM, vertical, RECIPROCAL, others),
+            ),
+        ),
+        Claim(
+            f"{name}: uVCM is close to uUBM", section,
+            (find(found, f"{vertical}: uVCM is closer to uUBM than to uFCM, UCTR", middle),),
+        ),
+    ]  # fmt: skip
+
+
+def _attention(found: PooledRows) -> Claim:
+    def mean(user: str, vertical: str, name: str) -> np.ndarray:
+        """Return attention over the positions of the sessions, one number for each seed."""
+        total: np.ndarray = np.zeros(1)
+        for position in sorted({row["column"] for row in found.rows if row["part"] == SHOWN}):
+            shares, values = (
+                np.array(found.pool(part, user, vertical, metric=metric, column=position).by_seed)
+                for part, metric in ((SHOWN, ""), (ATTENTION, name))
+            )
+            total = total + shares * values
+        return total
+
+    findings = []
+    for user in found.values("user"):
+        types = [one for one in (IMAGES, VIDEO) if one in found.values("vertical")]
+        lower = {
+            f"{vertical}, {user} user": mean(user, vertical, "FCM") - mean(user, vertical, "VCM")
+            for vertical in types
+        }
+        low = {
+            f"{vertical}, {user} user": 0.5 - mean(user, vertical, "VCM") for vertical in types
+        }
+        findings += [
+            every_above(f"{user} user: mean attention, FCM's − VCM's > 0", lower),
+            every_above(f"{user} user: 0.5 − VCM's mean attention > 0", low),
+        ]
+    return Claim(
+        "Images and video: FCM finds high attention, VCM low attention, which makes it UBM-like",
+        "discussion of Tables 3 and 4", tuple(findings),
+    )  # fmt: skip
+
+
+def _location_ranks(found: PooledRows) -> Claim:
+    rest = [name for name in PAPER if name not in (DCG, UDCM, EBU)]
+    return Claim(
+        "Location: DCG has the highest correlation with RR metrics, followed by uDCM and EBU",
+        _SECTION[LOCATION],
+        (
+            *(_best(found, DCG, LOCATION, (column,)) for column in RECIPROCAL),
+            *(_best(found, name, LOCATION, RECIPROCAL, rest) for name in (UDCM, EBU)),
+        ),
+    )  # fmt: skip
+
+
+def _location_clicks(found: PooledRows) -> Claim:
+    return Claim(
+        "Location: uDCM has the highest correlation with UCTR", _SECTION[LOCATION],
+        (_best(found, UDCM, LOCATION, (UCTR,)),),
+    )
+
+
+def _rates(found: PooledRows, kind: str, user: str, intent: str) -> dict[str, Pooled]:
+    return {kind: found.pool(ABANDONMENT, user, LOCATION, intent, metric=DIFFERENCE, column=kind)}
+
+
+def _abandonment(found: PooledRows) -> Claim:
+    return Claim(
+        "Location: abandonment is higher with the block than without it", "discussion of Table 5",
+        (find(found, "abandonment, block shown − suppressed > 0",
+              partial(_rates, found, ABANDONED)),),
+    )  # fmt: skip
+
+
+def _good_and_bad(found: PooledRows) -> Claim:
+    return Claim(
+        "Location: it is higher by good abandonment, and by banner blindness (our users have both)",
+        "discussion of Table 5",
+        (
+            find(found, "good abandonment, block shown − suppressed > 0",
+                 partial(_rates, found, GOOD)),
+            find(found, "bad abandonment of those whom the block did not satisfy, shown − "
+                 "suppressed > 0", partial(_rates, found, OTHERS)),
+        ),
+    )  # fmt: skip
+
+
+def _bad_only(found: PooledRows) -> list[Claim]:
+    def gain(metric: str, sessions: str, user: str, intent: str) -> np.ndarray:
+        every, bad = (
+            np.array(found.pool(
+                CORRELATION, user, LOCATION, intent, kind, metric, "", UCTR
+            ).by_seed)
+            for kind in (EVERY, sessions)
+        )  # fmt: skip
+        return bad - every if len(bad) == len(every) else np.zeros(0)
+
+    claims = []
+    for sessions, text in ((BAD_ONLY, ""), (REFITTED, ", in training too")):
+        findings = []
+        for user in found.values("user"):
+            for intent in INTENTS:
+                values = {f"{name}:": gain(name, sessions, user, intent) for name in PAPER}
+                values = {name: one for name, one in values.items() if len(one)}
+                findings.append(every_above(
+                    f"{user} user, {intent}: correlation with UCTR without good abandonment − with "
+                    "it > 0, each of the paper's metrics", values,
+                ))  # fmt: skip
+        claims.append(Claim(
+            f"Location: correlations are higher where only bad abandonment counts{text}",
+            _FUTURE, tuple(findings),
+        ))  # fmt: skip
+    old = [one for one in PAPER if one not in (UFCM, UVCM)]
+    findings = [
+        find(found, f"{leader} − each metric that knows no blocks > 0, UCTR, {sessions}",
+             partial(_leads, found, leader, old, LOCATION, (UCTR,), sessions=sessions),
+             leader.removeprefix("u"))
+        for sessions in (BAD_ONLY, REFITTED)
+        for leader in (UFCM, UVCM)
+    ]  # fmt: skip
+    claims.append(Claim(
+        "Location: where only bad abandonment counts, metrics that know the block are the best",
+        _FUTURE, tuple(findings),
+    ))  # fmt: skip
+    return claims
