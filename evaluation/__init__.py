@@ -33,6 +33,14 @@ from .offpolicy.inputs import WrongReward
 from .offpolicy.pseudoinverse_weights import PseudoinverseWeights
 from .offpolicy.slate_estimates import SlateEstimate
 from .offpolicy.slate_rewards import metric_rewards, slate_rewards
+from .online.configurations import Configurations, find_configurations
+from .online.correlation import (
+    Correlations,
+    PairedDifference,
+    correlate,
+    weighted_correlation,
+)
+from .online.online_metrics import online_metrics
 from .recommendation.click_metric import ClickMetric, fit_click_metric
 from .recommendation.click_rates import click_rates, simulate_click_rates
 from .recommendation.prediction import Prediction, predict_rates
@@ -43,17 +51,19 @@ from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
 
 __all__ = [
-    "Agreement", "Auroc", "ClickMetric", "CrossTable", "CurseReport", "Deployment", "Disagreement",
-    "DrawnPairs", "Estimate", "FewAccepted", "ImpossibleOutcome", "Interval", "LogDescription",
-    "Metric", "NoOverlap", "PagePairs", "Perplexity", "Prediction", "PseudoinverseWeights",
-    "RankTies", "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward",
-    "auroc", "best_policy", "bootstrap", "click_rates", "counterfactual_disagreement",
+    "Agreement", "Auroc", "ClickMetric", "Configurations", "Correlations", "CrossTable",
+    "CurseReport", "Deployment", "Disagreement", "DrawnPairs", "Estimate", "FewAccepted",
+    "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap", "PagePairs",
+    "PairedDifference", "Perplexity", "Prediction", "PseudoinverseWeights", "RankTies",
+    "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward", "auroc",
+    "best_policy", "bootstrap", "click_rates", "correlate", "counterfactual_disagreement",
     "counterfactual_pairs", "curse", "deploy", "describe_log", "estimate", "estimator_names",
-    "fit_click_metric", "grade_click_probs", "importance_weights", "interval", "judge_policy",
-    "list_ndcg", "list_precision", "log_likelihood", "marks", "metric", "metric_names",
-    "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity", "page_disagreement",
-    "page_grades", "pairwise_disagreement", "perplexity", "perplexity_difference",
-    "perplexity_interval", "predict_rates", "rank_agreement", "rank_marginals", "recall",
-    "score_systems", "share_hardly_shown", "share_unrated", "simulate_click_rates",
-    "slate_marginals", "slate_rewards", "tied_ranks", "value", "welch",
+    "find_configurations", "fit_click_metric", "grade_click_probs", "importance_weights",
+    "interval", "judge_policy", "list_ndcg", "list_precision", "log_likelihood", "marks", "metric",
+    "metric_names", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
+    "online_metrics", "page_disagreement", "page_grades", "pairwise_disagreement", "perplexity",
+    "perplexity_difference", "perplexity_interval", "predict_rates", "rank_agreement",
+    "rank_marginals", "recall", "score_systems", "share_hardly_shown", "share_unrated",
+    "simulate_click_rates", "slate_marginals", "slate_rewards", "tied_ranks", "value",
+    "weighted_correlation", "welch",
 ]  # fmt: skip
