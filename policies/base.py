@@ -16,7 +16,7 @@ from ..common.typing import Floats, Integers
 from ..data import World
 from .deployed_rankings import DeployedRankings
 from .given_set.conditional import GivenSet, orders_given_set
-from .placing.places import draw_columns, find_by_drawing, never_shown, not_shown
+from .places import draw_columns, find_by_drawing, never_shown, not_shown
 from .slates.moments import SAMPLES, SlateMoments, moments_from_arrays, sample_moments
 from .slates.placements import PAGES, Placements, sample_placements
 

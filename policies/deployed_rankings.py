@@ -33,7 +33,8 @@ class DeployedRankings:
     Attributes
     ----------
     table : pyarrow.Table
-        ``query``, ``rank`` (from 1), ``document``.
+        ``query``, ``rank`` (from 1), ``document``; of a policy that places blocks also
+        ``vertical_position``, the likeliest place on the query's page (-1 = not shown).
     """
 
     def __init__(self, policy: Policy, world: World) -> None:
@@ -42,13 +43,15 @@ class DeployedRankings:
         ranking = policy.greedy(query)
         page, slot = np.nonzero(ranking >= 0)
         shown = query[page], ranking[page, slot]
-        self.table = pa.table(
-            {
-                "query": shown[0] if world.query_ids is None else _texts(world.query_ids[shown[0]]),
-                "rank": slot + 1,
-                "document": shown[1] if world.doc_ids is None else _texts(world.doc_ids[shown]),
-            }
-        )
+        columns = {
+            "query": shown[0] if world.query_ids is None else _texts(world.query_ids[shown[0]]),
+            "rank": slot + 1,
+            "document": shown[1] if world.doc_ids is None else _texts(world.doc_ids[shown]),
+        }
+        if policy.places_blocks and world.vertical is not None:
+            place = policy.place_log_probs(query, ranking).argmax(axis=1) - 1
+            columns["vertical_position"] = np.where(world.vertical[query] >= 0, place, -1)[page]
+        self.table = pa.table(columns)
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas frame; needs ``clickgym[plots]``."""

@@ -17,6 +17,7 @@ from .engine.grid import run_grid
 from .engine.rows import load_rows, save_rows
 from .federated.federated_ledger import federated_ledger
 from .federated.federated_study import Federated
+from .federated.placing_study import Placing
 from .own_log.fit_study import FitLog
 from .own_log.kept_logs import LogSetting
 from .own_log.own_log_study import OwnLogReport
@@ -52,17 +53,16 @@ from .worlds import WorldSetting
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
     "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "Curse",
-    "CurseCell", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell",
-    "LogSetting", "Measurements", "Outcome", "OwnLogReport", "Promises", "Protocol",
-    "ProtocolCell", "RankingMetrics", "Recommend", "RecommendationCurse", "Report", "Results",
-    "ScoringFunctions", "SessionStudy", "Sessions", "Stage", "StrongShift", "Study",
-    "WorldSetting", "all_conditions", "bias_picture", "bias_table", "compare_cell",
-    "compare_table", "compute_study", "curse_cell", "curse_picture", "curse_table",
-    "draw_functions", "errors_table", "federated_ledger", "figure_1", "figure_2", "heat_map",
-    "judge", "judge_log", "learning_table", "ledger", "load_rows", "log_report", "paper_tables",
-    "parting", "promise_picture", "promise_table", "protocol_cell", "ranking_ledger",
-    "recommendation_ledger", "register", "root_mean_squares", "run_grid", "run_picture",
-    "run_study", "sample_sessions", "save_rows", "scale_errors", "session_tables", "setting",
-    "shift_table", "shipped_rows", "spider", "study_class", "study_names", "training_curves",
-    "wins", "wins_table", "write_report",
+    "CurseCell", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell", "LogSetting",
+    "Measurements", "Outcome", "OwnLogReport", "Placing", "Promises", "Protocol", "ProtocolCell",
+    "RankingMetrics", "Recommend", "RecommendationCurse", "Report", "Results", "ScoringFunctions",
+    "SessionStudy", "Sessions", "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions",
+    "bias_picture", "bias_table", "compare_cell", "compare_table", "compute_study", "curse_cell",
+    "curse_picture", "curse_table", "draw_functions", "errors_table", "federated_ledger",
+    "figure_1", "figure_2", "heat_map", "judge", "judge_log", "learning_table", "ledger",
+    "load_rows", "log_report", "paper_tables", "parting", "promise_picture", "promise_table",
+    "protocol_cell", "ranking_ledger", "recommendation_ledger", "register", "root_mean_squares",
+    "run_grid", "run_picture", "run_study", "sample_sessions", "save_rows", "scale_errors",
+    "session_tables", "setting", "shift_table", "shipped_rows", "spider", "study_class",
+    "study_names", "training_curves", "wins", "wins_table", "write_report",
 ]  # fmt: skip

@@ -12,9 +12,9 @@ from ...data import ClickLog, World
 from ..base import Policy
 from ..deterministic import Found, Ranker
 from ..optimise.max_reward import max_reward
+from ..places import page_lengths
 from .pages import block_types
 from .placed import Placed, read_places
-from .places import page_lengths
 
 REWARDS = ("clicks", "satisfied")
 _CHUNK = 8192  # pages scored at a time

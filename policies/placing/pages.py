@@ -11,7 +11,7 @@ from ...common import checks
 from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ..base import Policy
-from .places import check_drawn, cut_to_pages, never_shown, not_shown, page_lengths
+from ..places import check_drawn, cut_to_pages, never_shown, not_shown, page_lengths
 
 
 def may_place(policy: Policy, world: World | None) -> bool:

@@ -12,8 +12,8 @@ from ...common.typing import Floats, Integers
 from ...data import World
 from ..base import Policy, pack_policy, register, unpack_policy
 from ..deterministic import Found
+from ..places import cut_to_pages, draw_columns, page_lengths
 from ..wrapper import PolicyWrapper
-from .places import cut_to_pages, draw_columns, page_lengths
 
 
 @register("Placed")

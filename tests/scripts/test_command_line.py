@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import clickgym
-from clickgym.scripts import command_names, main, ope, recommend
+from clickgym.scripts import command_names, federated, main, ope, recommend
 from clickgym.scripts._shared.command_inputs import saved_settings
 from clickgym.scripts._shared.command_options import (
     SHARED,
@@ -38,6 +38,7 @@ def commands():
     """Return every command, those below another one by both words."""
     names = [(name,) for name in command_names() if name != "ope"]
     below = [("recommend", word) for word in recommend.BELOW]
+    below += [("federated", word) for word in federated.BELOW]
     return [*names, *below, *(("ope", study) for study in ope.find_studies())]
 
 

@@ -244,3 +244,11 @@ def test_clicks_of_a_log_are_those_of_pages_with_their_blocks():
         blocks = {"vertical": log.vertical[rows][:1], "vertical_position": [2 if query < 2 else -1]}
         expected = user.click_probs([query], page, **blocks)[0]
         np.testing.assert_allclose(log.clicks[rows].mean(axis=0), expected, atol=0.02)
+
+
+def test_rankings_to_deploy_say_where_the_block_stands():
+    ranker = Placed(Ranker(WEIGHTS, K, world=WORLD), TABLE, WORLD)
+    table = ranker.deployed_rankings(WORLD).table.to_pydict()
+    places = dict(zip(table["query"], table["vertical_position"], strict=True))
+    assert places == {0: 2, 1: -1, 2: -1}  # of query 1 most would stand beyond the page
+    assert "vertical_position" not in RANKING.deployed_rankings(WORLD).table.column_names

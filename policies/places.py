@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...common import checks
-from ...common.typing import Floats, Integers
+from ..common import checks
+from ..common.typing import Floats, Integers
 
 Place = Callable[[Integers, Integers, np.random.Generator], tuple[Integers, Floats]]
 _ROUNDS = 500  # draws per page that find the distribution of a policy which only draws
