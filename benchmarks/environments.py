@@ -22,6 +22,8 @@ BATCH = 4096
 ROUNDS = 7
 SECONDS = 0.25  # of work in a round
 USERS = ("DBN", "CoCM")
+FEDERATED = ("FCM", "VCM")  # of pages with a block, which the agent places
+SLOTS = 10
 
 
 class NoOp(gym.Env):
@@ -37,10 +39,11 @@ class NoOp(gym.Env):
         return np.int64(0), 0.0, True, False, {}
 
 
-def stepper(env: gym.vector.VectorEnv, n_docs: int) -> Callable[[], object]:
+def stepper(env: gym.vector.VectorEnv) -> Callable[[], object]:
     """Return a function that steps ``env`` with ever different random scores, made beforehand."""
     rng = np.random.default_rng(1)
-    actions = [rng.uniform(-1, 1, (env.num_envs, n_docs)).astype(np.float32) for _ in range(8)]
+    shape = env.action_space.shape
+    actions = [rng.uniform(-1, 1, shape).astype(np.float32) for _ in range(8)]
     env.reset(seed=0)
     turn = iter(range(10**12))
     return lambda: env.step(actions[next(turn) % len(actions)])
@@ -79,20 +82,36 @@ def measure(n_docs: int) -> dict[str, float]:
                 name, num_envs=BATCH, vectorization_mode="vector_entry_point", world=world,
                 observation=observation,
             )  # fmt: skip
-            works[f"{user} make_vec({BATCH}), {observation}"] = (stepper(env, n_docs), BATCH)
+            works[f"{user} make_vec({BATCH}), {observation}"] = (stepper(env), BATCH)
         single = gym.make(name, world=world, observation="ids")
         works[f"{user} gym.make, ids (reset + step)"] = (pages_of(single, n_docs), 500)
         sync = gym.make_vec(
             name, num_envs=8, vectorization_mode="sync", world=world, observation="ids",
             vector_kwargs={"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP},
         )  # fmt: skip
-        works[f"{user} SyncVectorEnv(8), ids"] = (stepper(sync, n_docs), 8)
+        works[f"{user} SyncVectorEnv(8), ids"] = (stepper(sync), 8)
         model = clickmodels.true_user(user, world)
         policy = policies.stochastic(world.gain, temperature=0.1)
         collect = lambda model=model, policy=policy: envs.collect(  # noqa: E731
             world, model, policy, 25 * BATCH, seed=0
         )
         works[f"{user} collect, Plackett-Luce with propensities"] = (collect, 25 * BATCH)
+    blocks = world.with_vertical(np.random.default_rng(0).integers(-1, 4, world.n_queries))
+    for user in FEDERATED:
+        for observation in ("ids", "features"):
+            env = gym.make_vec(
+                "clickgym/Federated-v0", num_envs=BATCH, vectorization_mode="vector_entry_point",
+                world=blocks, user=user, observation=observation,
+            )  # fmt: skip
+            works[f"{user}, Federated make_vec({BATCH}), {observation}"] = (stepper(env), BATCH)
+        single = gym.make("clickgym/Federated-v0", world=blocks, user=user, observation="ids")
+        played = pages_of(single, n_docs + SLOTS + 2)
+        works[f"{user}, Federated gym.make (reset + step)"] = (played, 500)
+    env = gym.make_vec(
+        "clickgym/UBM-v0", num_envs=BATCH, vectorization_mode="vector_entry_point", world=world,
+        observation="ids",
+    )  # fmt: skip
+    works[f"UBM make_vec({BATCH}), ids"] = (stepper(env), BATCH)
     seconds = time_in_turn({name: work for name, (work, _) in works.items()}, ROUNDS, SECONDS)
     return {name: units / seconds[name] for name, (_, units) in works.items()}
 
@@ -113,6 +132,8 @@ def report(n_docs: int) -> list[Row]:
 
 def bar_of(name: str, copy: float) -> float:
     """Return the least that the project holds itself to on a quiet machine, 0 for nothing."""
+    if "Federated" in name:
+        return 1_000_000 if name.endswith("ids") else 0.0
     if "make_vec" in name:
         return copy / 2 if name.endswith("features") else 2_500_000
     if name.startswith("CoCM collect"):

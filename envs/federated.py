@@ -36,8 +36,8 @@ class FederatedEnv(RankingEnv):
     slot once more leaves it out.
 
     A query without a type never shows a block, whatever the action. On a page with fewer than K
-    results no place below the last result is taken: its score does not count, and in a ranking it
-    is the last place.
+    results there is no place below the last result: its score does not count, and a ranking with
+    such a place does not show the block.
 
     ## Reward
     ``"clicks"`` (default): the number of clicks on web results. ``"expected_clicks"``: its exact
@@ -98,7 +98,7 @@ class FederatedEnv(RankingEnv):
         if not -1 <= place <= self.slots:
             raise ValueError(f"action[{self.slots}] is {place + 1}, outside 0..{self.slots + 1}")
         self._page = self._rank(action[:-1])
-        self._position = min(place, len(self._page)) if self._type() >= 0 else -1
+        self._position = place if self._type() >= 0 and place <= len(self._page) else -1
         return True
 
     def _best_place(self, scores: list[float]) -> int:

@@ -92,7 +92,7 @@ class FederatedVectorEnv(RankingVectorEnv):
             )
         page = self._rank(given[:, :-1])
         length = self.settings.lengths[self._query]
-        self._positions = np.where(self._types >= 0, np.minimum(places, length), -1)
+        self._positions = np.where((self._types >= 0) & (places <= length), places, -1)
         return page
 
     def _best_places(self, scores: NDArray[Any]) -> Integers:

@@ -17,7 +17,13 @@ from ..common.random import AliasTable
 from ..common.typing import Booleans, Floats, Integers
 from ..data import ClickLog, World
 from ..policies import Policy
-from ..policies.placing.pages import block_types, draw_places, may_place
+from ..policies.placing.pages import (
+    block_types,
+    draw_places,
+    draw_positions,
+    may_place,
+    page_log_prob,
+)
 from .ranking import RankingEnv
 from .settings import EnvironmentSettings
 from .vector import RankingVectorEnv
@@ -105,7 +111,8 @@ class PageRecorder:
         self.world = settings.world
         self._started = 0
         self._open = np.full(num_envs, _NO_PAGE)  # the page that each environment shows
-        self._ended: list[tuple[Integers, Integers, Integers, Booleans]] = []
+        self._ended: list[tuple[Integers, Integers, Integers, Booleans, Integers]] = []
+        self._places_blocks = settings.places_blocks
 
     @property
     def complete(self) -> int:
@@ -122,24 +129,41 @@ class PageRecorder:
         """Keep the pages of these environments, rows of ``info``."""
         page = self._open[environments]
         query, ranking, clicks = (info[key][environments] for key in ("query", "ranking", "clicks"))
-        self._ended.append((page, query, ranking.astype(narrow_type(self.world)), clicks))
+        position = info["vertical_position"][environments] if self._places_blocks else query
+        kept = ranking.astype(narrow_type(self.world))
+        self._ended.append((page, query, kept, clicks, position))
         self._open[environments] = _NO_PAGE
 
     def log(self, policy: Policy | None = None) -> ClickLog:
-        """Return the complete pages; with ``policy``, which showed them, its propensities."""
+        """Return the complete pages; with ``policy``, which showed them, its propensities.
+
+        Of an environment with blocks, the log says which block a page shows and where.
+        """
         if self.complete == 0:
             raise ValueError("no page has ended yet")
-        page, query, ranking, clicks = (
+        page, query, ranking, clicks, position = (
             np.concatenate(parts) for parts in zip(*self._ended, strict=True)
         )
         order = np.argsort(page)
         order = order[page[order] < self.complete]
         query, ranking, clicks = query[order].astype(np.int32), ranking[order], clicks[order]
+        blocks: dict[str, Any] = {}
+        if self._places_blocks:
+            places = position[order]
+            types = block_types(self.world, query.astype(np.int64), places).astype(np.int32)
+            blocks = {"vertical": types, "vertical_position": places.astype(np.int32)}
         log_propensity = None
         if policy is not None and policy.has_log_prob:
             policy.check_world(self.world)
-            log_propensity = policy.log_prob(query, ranking)
-        return ClickLog(query, ranking, clicks, log_propensity, fingerprint=self.world.fingerprint)
+            known = blocks.get("vertical_position")
+            log_propensity = (
+                policy.log_prob(query, ranking)
+                if known is None
+                else page_log_prob(policy, query, ranking, known, self.world)
+            )
+        return ClickLog(
+            query, ranking, clicks, log_propensity, fingerprint=self.world.fingerprint, **blocks
+        )
 
 
 class RecordClicks(gym.Wrapper[Any, Any, Any, Any]):
@@ -162,7 +186,8 @@ class RecordClicks(gym.Wrapper[Any, Any, Any, Any]):
         """Step, and keep the page if it ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated:
-            row = {key: np.asarray(info[key])[None] for key in ("query", "ranking", "clicks")}
+            kept = ("query", "ranking", "clicks", "vertical_position")
+            row = {key: np.asarray(info[key])[None] for key in kept if key in info}
             self.recorder.end(np.zeros(1, dtype=np.int64), row)
         return observation, reward, terminated, truncated, info
 
@@ -202,9 +227,10 @@ def record(
     env : environment
         Of this package, single or vectorised, with any action and observation.
     act : Policy or callable
-        A policy shows its rankings, whatever the environment's actions, and gives the log its
-        propensities. A function gets the observation and ``info`` and returns the action (of all
-        environments, for a batch); its log has no propensities.
+        A policy shows its rankings, and its blocks where the environment has some, whatever the
+        environment's actions, and gives the log its propensities. A function gets the observation
+        and ``info`` and returns the action (of all environments, for a batch); its log has no
+        propensities.
     pages : int
     seed : int
         Of the environment and of the policy's draws.
@@ -245,23 +271,46 @@ class PolicyActions:
             )
         self.policy, self.rng, self.single = policy, rng, isinstance(env, gym.Env)
         self._plan: Integers = np.zeros((0, policy.slots), dtype=np.int64)
+        self._places: Integers = np.zeros(0, dtype=np.int64)
 
     def __call__(self, observation: Any, info: dict[str, Any]) -> Any:
         """Return the action, or the actions of a batch, that the pages in ``info`` need next."""
         query, page = np.atleast_1d(info["query"]), np.atleast_2d(info["ranking"])
         filled = (page >= 0).sum(axis=1)
-        new = filled == 0
-        if new.all():
-            self._plan = self.policy.draw(query, self.rng)[0]
-        elif new.any():
-            self._plan[new] = self.policy.draw(query[new], self.rng)[0]
+        blocks = self.settings.places_blocks
+        placed = np.atleast_1d(info["vertical_position"]) >= 0 if blocks else np.zeros(1, bool)
+        self._make_plans(query, (filled == 0) & ~placed)
+        n_docs = self.settings.world.n_docs
         if self.settings.action == "scores":
-            actions: NDArray[Any] = scores_of(self._plan, self.settings.world.n_docs)
+            actions: NDArray[Any] = scores_of(self._plan, n_docs)
+            if blocks:
+                chosen = self._places[:, None] == np.arange(-1, self.policy.slots + 1)
+                actions = np.concatenate([actions, chosen.astype(np.float32)], axis=1)
         elif self.settings.action == "ranking":
             actions = np.maximum(self._plan, 0)  # no slot beyond a short list is looked at
+            if blocks:
+                actions = np.concatenate([actions, self._places[:, None] + 1], axis=1)
         else:
-            actions = self._plan[np.arange(len(query)), filled]
+            length = self.settings.lengths[query]  # a full page once more shows its last document
+            actions = self._plan[np.arange(len(query)), np.minimum(filled, length - 1)]
+            if blocks:
+                actions = np.where(~placed & (self._places == filled), n_docs, actions)
         return actions[0] if self.single else actions
+
+    def _make_plans(self, query: Integers, new: Booleans) -> None:
+        """Draw rankings and places of the pages that are new."""
+        if len(self._plan) != len(query):
+            self._plan = np.empty((len(query), self.policy.slots), dtype=np.int64)
+            self._places = np.full(len(query), -1, dtype=np.int64)
+        rows = np.flatnonzero(new)
+        if len(rows) == 0:
+            return
+        ranking = self.policy.draw(query[rows], self.rng)[0]
+        self._plan[rows] = ranking
+        if self.settings.places_blocks:
+            world = self.settings.world
+            drawn = draw_positions(self.policy, world, query[rows], ranking, self.rng)
+            self._places[rows] = drawn
 
 
 def scores_of(ranking: Integers, n_docs: int) -> NDArray[np.float32]:

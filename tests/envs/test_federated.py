@@ -103,14 +103,15 @@ def test_a_query_without_a_type_ends_with_its_last_slot():
     assert [env.step(document)[2] for document in RANKING] == [False] * 4 + [True]
 
 
-@loop_over("action", ["scores", "ranking"])
-def test_no_block_stands_below_the_last_result_of_a_short_page(action):
-    places = set()
+def test_a_ranking_shows_no_block_below_the_last_result_of_a_short_page():
+    env = make(world=SHORT_WORLD, action="ranking", invalid="repair")
+    batch = make_vec(1, world=SHORT_WORLD, action="ranking", invalid="repair")
     for place in range(-1, SLOTS + 1):
-        env = make(world=SHORT_WORLD, action=action, invalid="repair")
-        places.add(show(env, place, query=1, seed=place + 1)[4]["vertical_position"])
-    assert max(places) == 3
-    assert {0, 1, 2} <= places
+        expected = place if place <= 3 else -1
+        assert show(env, place, query=1, seed=0)[4]["vertical_position"] == expected
+        batch.reset(seed=0, options={"query": [1]})
+        final = batch.step(np.array([[*RANKING, place + 1]]))[4]["final_info"]
+        assert final["vertical_position"].tolist() == [expected]
 
 
 def test_the_best_of_the_places_that_are_left_is_taken_on_a_short_page():
