@@ -10,7 +10,7 @@ import numpy as np
 from ...common.typing import Booleans, Integers
 from ...evaluation.statistics import Z95
 from ..engine.grid import Result
-from .configurations import INTENTS, intents
+from .drawn_pages import INTENTS, intents
 from .federated_setting import ALL, PageSetting, draw_seed, scene_of
 from .user_sessions import UserSessions, draw_sessions
 

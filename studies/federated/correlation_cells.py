@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,15 +12,15 @@ import numpy as np
 from ... import clickmodels, evaluation
 from ...clickmodels import ClickModel
 from ...common.typing import Booleans, Floats
+from ...evaluation import Correlations
 from ...evaluation.metrics.model_metrics import relevance_of_grades
 from ..engine.grid import Result
 from ..engine.shapes import Undefined
-from .configurations import INTENTS, intents
+from .drawn_pages import INTENTS, intents
 from .federated_setting import ALL, PageSetting, Scene, draw_seed, scene_of
-from .page_correlations import Line, PageCorrelations, correlate_pages
 from .user_sessions import CONFIGURATION, UserSessions, any_click, draw_sessions, split_users
 
-VERSION = "1"
+VERSION = "2"
 DCG, ERR, EBU, UDCM, UDBN, UUBM, UFCM, UVCM = PAPER = (
     "DCG", "ERR", "EBU", "uDCM", "uDBN", "uUBM", "uFCM", "uVCM",
 )  # in the paper's order  # fmt: skip
@@ -27,7 +28,7 @@ BESIDE = ("uSDBN", "uFCM-page", "rrDBN", "rrDCM")
 LIKE = ("anyUBM", "anyFCM", "anyVCM")  # P(any click), which is what UCTR measures
 UTILITY, CLICKED = "true user, utility", "true user, any click"
 METRICS = (*PAPER, *BESIDE, *LIKE, UTILITY, CLICKED)
-UCTR, GAIN = "UCTR", "gain"
+UCTR, GAIN = "UCTR", "Gain"
 RECIPROCAL = ("MaxRR", "MeanRR", "MinRR")
 COLUMNS = (UCTR, *RECIPROCAL, GAIN)
 # Which sessions metrics are compared with, and fitted to: all; all but those that the block
@@ -56,8 +57,9 @@ class CorrelationCell:
     resamples: int = 1000
 
 
-# Which queries, which sessions, metric, what it is compared with ("" nothing), online metric, value
-# and bounds.
+# Metric, what it is compared with ("" nothing), online metric, value and bounds.
+Line = tuple[str, str, str, float, float, float]
+# Which queries and sessions a line is about, and the line.
 Correlated = tuple[str, str, str, str, str, Undefined, Undefined, Undefined]
 RESULT: dict[str, Any] = {
     "sessions": list[tuple[str, str, str, int]],  # intent, part, what is counted, how many
@@ -91,13 +93,10 @@ def correlation_cell(cell: CorrelationCell) -> Result:
     for kind, (chosen, metrics) in kinds.items():
         for intent, queries in parts.items():
             part = chosen[queries[chosen.log.query]]
-            online += [
-                (intent, kind, name, float(values.mean()))
-                for name, values in _online(part, scene).items()
-            ]
-            alone, pairs = _every_line(_correlate(cell, scene, part, metrics))
-            correlations += [(intent, kind, *line) for line in alone]
-            differences += [(intent, kind, *line) for line in pairs]
+            means, found = _correlate(cell, scene, part, metrics)
+            online += [(intent, kind, *mean) for mean in means.items()]
+            correlations += [(intent, kind, *line) for line in _alone(found)]
+            differences += [(intent, kind, *line) for line in _compared(found)]
     return {
         "sessions": _count_sessions(parts, train, test),
         "online": online,
@@ -178,42 +177,40 @@ def _attention(
 
 def _correlate(
     cell: CorrelationCell, scene: Scene, sessions: UserSessions, metrics: dict[str, Floats]
-) -> PageCorrelations:
-    """Return the correlations of all metrics with what happened in some sessions."""
-    page = sessions.log.extra[CONFIGURATION]
-    weight = np.bincount(page, minlength=len(scene.pages)).astype(np.float64)
-    some = weight > 0
-    online = {
-        name: np.bincount(page, values, len(weight))[some] / weight[some]
-        for name, values in _online(sessions, scene).items()
-    }
-    return correlate_pages(
-        {name: values[some] for name, values in metrics.items()}, online, weight[some],
-        scene.pages.query[some], cell.resamples, draw_seed(cell.pages, "bootstrap"),
+) -> tuple[dict[str, float], Correlations]:
+    """Return the means of online metrics in some sessions, and all metrics' correlations."""
+    configurations = evaluation.find_configurations(sessions.log)
+    page = np.empty(len(configurations), dtype=np.int64)
+    page[configurations.row] = sessions.log.extra[CONFIGURATION]
+    online = evaluation.online_metrics(sessions.log, scene.world)
+    online = {name: online[name] for name in COLUMNS}
+    found = evaluation.correlate(
+        {name: values[page] for name, values in metrics.items()}, online, configurations,
+        cell.resamples, draw_seed(cell.pages, "bootstrap"),
     )  # fmt: skip
+    return {name: float(values.mean()) for name, values in online.items()}, found
 
 
-def _every_line(found: PageCorrelations) -> tuple[list[Line], list[Line]]:
-    """Return the correlations of all metrics, and the differences of the paper's."""
-    alone = [line for name in METRICS for line in found.compare({name: 1.0}, (name, ""))]
-    pairs = [
-        line
-        for first, second in combinations((*PAPER, UTILITY), 2)
-        for line in found.compare({first: 1.0, second: -1.0}, (first, second))
-    ]
-    return alone, pairs + list(found.compare({UFCM: 1.0, UUBM: 1.0, UVCM: -2.0}, MIDDLE))
+def _alone(found: Correlations) -> Iterator[Line]:
+    """Give the correlation of every metric with every online metric."""
+    for metric in METRICS:
+        for column in COLUMNS:
+            one = found.interval(metric, column)
+            yield metric, "", column, one.mean, one.low, one.high
 
 
-def _online(sessions: UserSessions, scene: Scene) -> dict[str, Floats]:
-    """Return the online metrics of each session, (n,) each."""
-    clicks = sessions.log.clicks
-    slots = clicks.shape[1]
-    reciprocal = np.append(1.0 / np.arange(1.0, slots + 1.0), 0.0)  # 0 where nothing is clicked
-    some = clicks.any(axis=1)
-    first = np.where(some, clicks.argmax(axis=1), slots)
-    last = np.where(some, slots - 1 - clicks[:, ::-1].argmax(axis=1), slots)
-    mean = clicks @ reciprocal[:-1] / np.maximum(clicks.sum(axis=1), 1)
-    grades = evaluation.page_grades(scene.world, sessions.log.query, sessions.log.ranking)
-    gain = np.where(clicks, relevance_of_grades(grades, scene.world.max_grade), 0.0).sum(axis=1)
-    values = (some.astype(np.float64), reciprocal[first], mean, reciprocal[last], gain)
-    return dict(zip(COLUMNS, values, strict=True))
+def _compared(found: Correlations) -> Iterator[Line]:
+    """Give the paired differences between the paper's metrics, and ``MIDDLE``."""
+    for column in COLUMNS:
+        for first, second in combinations((*PAPER, UTILITY), 2):
+            pair = found.difference(first, second, column)
+            yield first, second, column, pair.mean, pair.low, pair.high
+    fcm, ubm, vcm = (found.offline.index(name) for name in (UFCM, UUBM, UVCM))
+    values, drawn = (
+        one[..., fcm, :] + one[..., ubm, :] - 2.0 * one[..., vcm, :]
+        for one in (found.values, found.resampled)
+    )
+    for place, column in enumerate(found.online):
+        known = drawn[np.isfinite(drawn[:, place]), place]
+        low, high = np.quantile(known, (0.025, 0.975)) if known.size else (np.nan, np.nan)
+        yield *MIDDLE, column, float(values[place]), float(low), float(high)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...evaluation.reporting.figures import new_figure
 from .abandonment_cells import BAD, GOOD, SHOWN, SUPPRESSED
-from .configurations import INTENTS
 from .correlation_cells import CLICKED, EVERY, PAPER, UCTR, UFCM, UTILITY, UUBM, UVCM
+from .drawn_pages import INTENTS
 from .federated_rows import ABANDONMENT, ATTENTION, CORRELATION, Pooled, PooledRows
 from .federated_setting import ALL
 from .federated_tables import kinds_of, name_intent

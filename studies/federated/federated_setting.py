@@ -11,7 +11,7 @@ from ... import clickmodels
 from ...clickmodels.vertical_users import TYPES
 from ...common.typing import Integers
 from ...data import World
-from .configurations import Configurations, draw_configurations, draw_world
+from .drawn_pages import DrawnPages, draw_pages, draw_world
 
 ALL = "all"  # queries of either intent together
 ATTRACTIVENESS = (0.02, 0.06, 0.4, 0.6, 0.8)  # by grade
@@ -43,7 +43,7 @@ class Scene:
     """The world, its pages, and the true user."""
 
     world: World
-    pages: Configurations
+    pages: DrawnPages
     user: clickmodels.ClickModel
 
     @property
@@ -61,7 +61,7 @@ def scene_of(setting: PageSetting) -> Scene:
     """Return the scene of a setting."""
     vertical = TYPES.index(setting.vertical)
     world = draw_world(setting.queries, vertical, draw_seed(setting, "world"))
-    pages = draw_configurations(
+    pages = draw_pages(
         world, setting.configurations, setting.slots, setting.noise, draw_seed(setting, "pages")
     )
     user = clickmodels.true_user(

@@ -19,7 +19,6 @@ from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from . import abandonment_cells, correlation_cells
 from .abandonment_cells import AbandonmentCell, abandonment_cell
-from .configurations import CANDIDATES, INTENTS, NAVIGATIONAL
 from .correlation_cells import (
     BAD_ONLY,
     RECIPROCAL,
@@ -28,7 +27,9 @@ from .correlation_cells import (
     CorrelationCell,
     correlation_cell,
 )
-from .federated_ledger import LOCATION, RULES, federated_ledger
+from .drawn_pages import CANDIDATES, INTENTS, NAVIGATIONAL
+from .federated_findings import RULES
+from .federated_ledger import LOCATION, federated_ledger
 from .federated_pictures import (
     abandonment_picture,
     attention_picture,

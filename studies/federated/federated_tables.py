@@ -8,7 +8,6 @@ from scipy.special import ndtr
 from ...clickmodels.vertical_users import TYPES
 from ...evaluation.reporting.formats import PlainTable, Shown
 from .abandonment_cells import ARMS, KINDS
-from .configurations import INTENTS
 from .correlation_cells import (
     BAD_ONLY,
     COLUMNS,
@@ -21,6 +20,7 @@ from .correlation_cells import (
     UUBM,
     UVCM,
 )
+from .drawn_pages import INTENTS
 from .federated_rows import (
     ABANDONMENT,
     ATTENTION,

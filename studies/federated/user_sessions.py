@@ -9,7 +9,7 @@ import numpy as np
 from ...clickmodels import ClickModel
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
-from .configurations import Configurations
+from .drawn_pages import DrawnPages
 
 PER_USER = 4  # sessions of a user, on average
 USER, CONFIGURATION = "user", "configuration"  # columns of the log
@@ -57,7 +57,7 @@ class UserSessions:
 
 def draw_sessions(
     world: World,
-    pages: Configurations,
+    pages: DrawnPages,
     user: ClickModel,
     sessions: int,
     seed: int,
@@ -89,7 +89,7 @@ def draw_sessions(
     return UserSessions(log, good)
 
 
-def any_click(model: ClickModel, pages: Configurations, block: dict[str, Integers]) -> Floats:
+def any_click(model: ClickModel, pages: DrawnPages, block: dict[str, Integers]) -> Floats:
     """Return P(any web click) of each configuration, (C,); ``block`` is {} where it is unknown."""
     nothing = np.zeros(pages.ranking.shape, dtype=bool)
     return -np.expm1(model.log_likelihood(pages.query, pages.ranking, nothing, **block))

@@ -20,14 +20,6 @@ from clickgym.studies.federated.abandonment_cells import (
     abandonment_cell,
     share_of_sessions,
 )
-from clickgym.studies.federated.configurations import (
-    INFORMATIONAL,
-    INTENTS,
-    NAVIGATIONAL,
-    draw_configurations,
-    draw_world,
-    intents,
-)
 from clickgym.studies.federated.correlation_cells import (
     BAD_ONLY,
     CLICKED,
@@ -39,6 +31,14 @@ from clickgym.studies.federated.correlation_cells import (
     UTILITY,
     CorrelationCell,
     correlation_cell,
+)
+from clickgym.studies.federated.drawn_pages import (
+    INFORMATIONAL,
+    INTENTS,
+    NAVIGATIONAL,
+    draw_pages,
+    draw_world,
+    intents,
 )
 from clickgym.studies.federated.federated_setting import ALL, PageSetting, draw_seed, scene_of
 from clickgym.studies.federated.user_sessions import (
@@ -75,7 +75,7 @@ def test_navigational_queries_have_one_good_document():
 
 def test_places_and_orders_vary_between_the_pages_of_a_query():
     world = draw_world(30, 0, 0)
-    pages = draw_configurations(world, 5, 10, 4.0, 1)
+    pages = draw_pages(world, 5, 10, 4.0, 1)
     assert len(pages) == 300
     np.testing.assert_array_equal(np.bincount(pages.query), 5)
     assert set(pages.position) == set(range(11))
@@ -89,7 +89,7 @@ def test_places_and_orders_vary_between_the_pages_of_a_query():
 def test_a_production_ranker_without_noise_ranks_by_grade():
     world = draw_world(30, 0, 0)
     for noise, right in ((0.0, True), (4.0, False)):
-        pages = draw_configurations(world, 2, 10, noise, 1)
+        pages = draw_pages(world, 2, 10, noise, 1)
         grades = pages.grades(world)
         assert bool((np.diff(grades, axis=1) <= 0).all()) is right
 

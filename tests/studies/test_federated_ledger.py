@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clickgym.studies.federated.abandonment_cells import DIFFERENCE, GOOD, KINDS, OTHERS
-from clickgym.studies.federated.configurations import INTENTS
 from clickgym.studies.federated.correlation_cells import COLUMNS, EVERY, MIDDLE, PAPER
+from clickgym.studies.federated.drawn_pages import INTENTS
 from clickgym.studies.federated.federated_ledger import federated_ledger
 from clickgym.studies.federated.federated_rows import PooledRows
 

@@ -19,7 +19,7 @@ FREQUENCY = 1.0  # standard deviation of the logarithm of a query's frequency
 
 
 @dataclass(frozen=True)
-class Configurations:
+class DrawnPages:
     """Pages on which queries are asked: a configuration is a query with a fixed page.
 
     Attributes
@@ -69,9 +69,9 @@ def intents(world: World) -> Integers:
     return np.repeat(np.arange(len(INTENTS)), world.n_queries // len(INTENTS))
 
 
-def draw_configurations(
+def draw_pages(
     world: World, pages: int, slots: int, noise: float, seed: int
-) -> Configurations:
+) -> DrawnPages:
     """Return ``pages`` configurations of each query, all shown as often.
 
     The production ranker orders candidates by grade plus normal noise with this standard
@@ -83,4 +83,4 @@ def draw_configurations(
     scores = world.relevance[query] + noise * rng.standard_normal((len(query), world.n_docs))
     ranking = np.argsort(-scores, axis=1)[:, :slots]
     position = rng.integers(0, slots, len(query), endpoint=True)
-    return Configurations(query, ranking, position, world.query_probs[query] / pages)
+    return DrawnPages(query, ranking, position, world.query_probs[query] / pages)
