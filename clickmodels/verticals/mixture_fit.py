@@ -2,7 +2,7 @@
 
 A fit starts from UBM's, runs on a tenth of a long log first, and goes on until attention stands
 still: along the ridge on which attention and its effect are traded for each other the likelihood
-hardly moves while they do.
+hardly moves while they do. Then the priors are learned once more, and it goes on from there.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _STEPS = 10  # between two looks at attention
 _STILL_PART, _STILL = 2e-3, 5e-4  # mean changes of attention that are none
 _MOST_STEPS = 300
 _FARTHEST = 16.0  # a logit beyond this is as good as 0 or 1
+_CYCLES = 20  # of learning a prior in one go
 _HALF = 0.5  # successes and failures that every probability but attractiveness has seen before
 
 
@@ -67,6 +68,15 @@ class Ways(ABC):
     @abstractmethod
     def counts(self, pages: MixedPages) -> dict[str, Floats]:
         """Return roughly how much the pages tell about each probability."""
+
+    def trials(
+        self, parts: dict[str, Floats], slopes: Slopes
+    ) -> dict[str, tuple[Floats, Floats]]:
+        """Return expected successes and failures of the kinds whose prior is learned, too.
+
+        Probabilities without any keep the prior of the others. Here there are no such kinds.
+        """
+        return {}
 
 
 class _Posterior:
@@ -117,6 +127,14 @@ class _Posterior:
         gradient += self._successes - (self._successes + self._failures) * values.p
         prior = self._successes @ values.log_p + self._failures @ values.log_not_p
         return -(slopes.value + float(prior)), -gradient * self.scale
+
+    def learn_kinds(self, logits: Floats) -> None:
+        """Learn the priors of other kinds than attractiveness from their expected trials."""
+        slopes, parts = self.slopes(expit(logits))
+        for name, (successes, failures) in self.ways.trials(parts, slopes).items():
+            tried = np.flatnonzero(successes + failures > 0) + self._slices[name].start
+            prior = BetaPrior(_HALF, _HALF).learn(successes, successes + failures, _CYCLES)
+            self._successes[tried], self._failures[tried] = prior.successes, prior.failures
 
     def learn(self, logits: Floats) -> BetaPrior:
         """Return the prior of attractiveness that the expected counts of pairs make likely.
@@ -203,7 +221,10 @@ def fit_ways(ways: Ways, log: ClickLog, world: World) -> dict[str, Any]:
             part = _Posterior(ways, pages.part(np.sort(rows)), prior, pool)
             logits = _search(part, logits, _STILL_PART)
         prior = _Posterior(ways, pages, prior, pool).learn(logits)
+        logits = _search(_Posterior(ways, pages, prior, pool), logits, _STILL)
+        prior = _Posterior(ways, pages, prior, pool).learn(logits)
         posterior = _Posterior(ways, pages, prior, pool)
+        posterior.learn_kinds(logits)
         logits = _search(posterior, logits, _STILL)
     probs = expit(logits)
     attractiveness = np.full(world.n_queries * world.n_docs, prior.mean)

@@ -75,3 +75,12 @@ class VCMWays(Ways):
             "attention": 0.05 * blocks,
             "upwards": 0.03 * blocks,
         }
+
+    def trials(
+        self, parts: dict[str, Floats], slopes: Slopes
+    ) -> dict[str, tuple[Floats, Floats]]:
+        """Return how often readers went up and down; at v = 0 the two are the same."""
+        _, up, down = slopes.shares.T
+        noticed = parts["attention"] * (np.arange(len(up)) % (self._slots + 1) > 0)
+        share = parts["upwards"]
+        return {"upwards": (noticed * share * up, noticed * (1.0 - share) * down)}

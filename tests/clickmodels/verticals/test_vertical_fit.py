@@ -72,6 +72,26 @@ def test_gradients_are_those_of_differences(kind):
             assert gradient[place] == pytest.approx(difference, rel=1e-5, abs=1e-5), place
 
 
+def test_pages_that_went_up_or_down_or_noticed_nothing_are_all_pages():
+    _, log, world = small("VCM", n=200, short=True)
+    with ThreadPoolExecutor(1) as pool:
+        _, posterior = make_posterior("VCM", log, world, pool)
+        probs = np.random.default_rng(3).random(len(posterior.scale))
+        slopes, parts = posterior.slopes(probs)
+        up, down = posterior.ways.trials(parts, slopes)["upwards"]
+        plain = (1 - parts["attention"]) * slopes.shares[:, 0]
+        pages = posterior.pages.pages_by_group(len(up))
+        top = np.arange(len(up)) % 5 == 0  # v = 0, where both trails are the same
+        np.testing.assert_allclose((up + down + plain)[~top], pages[~top], rtol=1e-10)
+        assert (up > 0)[~top].all()
+        assert not (up + down)[top].any()
+        before = posterior._successes.copy()
+        posterior.learn_kinds(np.zeros(len(probs)))
+    changed = np.flatnonzero(posterior._successes != before)
+    upwards = posterior.parts(np.arange(len(probs)))["upwards"]
+    np.testing.assert_array_equal(changed, upwards[~top])
+
+
 @loop_over("kind", KINDS)
 def test_a_log_without_blocks_gives_ubm(kind):
     _, log, world = small(kind)
