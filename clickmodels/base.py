@@ -319,7 +319,7 @@ class ClickModel(Shared):
             raise NotCapable(f"{self.name} knows no verticals: a block does not change its clicks")
 
     def vertical_arguments(
-        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None
+        self, vertical: ArrayLike | None = None, vertical_position: ArrayLike | None = None
     ) -> dict[str, Any]:
         """Return the blocks of pages as keyword arguments of this model's methods.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import GENERATIVE, ClickModel
-from .pages import check_pages, log_of_outcomes
+from .pages import BlockArguments, check_pages, log_of_outcomes
 from .registry import register
 from .saving import HEADER, OPTIONAL, from_record, to_record
 
@@ -109,16 +109,13 @@ class Ensemble(ClickModel):
         query: ArrayLike,
         ranking: ArrayLike,
         clicks: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        **blocks: Unpack[BlockArguments],
     ) -> Floats:
         """Return P(C_k = 1 | c_<k), (n, K): the members', weighted by P(member | c_<k).
 
         Of members that are no distributions over clicks it is the plain mean.
         """
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        blocks = vertical, vertical_position
         probs = np.stack(self._ask("conditional_click_probs", blocks, query, ranking, clicks))
         if GENERATIVE not in self.capabilities:
             return probs.mean(axis=0)
@@ -136,71 +133,48 @@ class Ensemble(ClickModel):
         query: ArrayLike,
         ranking: ArrayLike,
         clicks: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        **blocks: Unpack[BlockArguments],
     ) -> Floats:
         """Return log P(clicks | query, ranking), (n,)."""
         self.require(GENERATIVE)
-        each = self._ask("log_likelihood", (vertical, vertical_position), query, ranking, clicks)
+        each = self._ask("log_likelihood", blocks, query, ranking, clicks)
         return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
 
     def click_probs(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(C_k = 1), (n, K): the members' mean."""
         self.require(GENERATIVE)
         query, ranking = check_pages(self, query, ranking)
-        each = self._ask("click_probs", (vertical, vertical_position), query, ranking)
+        each = self._ask("click_probs", blocks, query, ranking)
         return np.mean(each, axis=0)
 
     def expected_clicks(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected number of clicks of each page, (n,): the members' mean."""
         self.require(GENERATIVE)
-        each = self._ask("expected_clicks", (vertical, vertical_position), query, ranking)
+        each = self._ask("expected_clicks", blocks, query, ranking)
         return np.mean(each, axis=0)
 
     def satisfied_probs(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(the page satisfies), (n,): the members' mean."""
         self.require(GENERATIVE)
-        each = self._ask("satisfied_probs", (vertical, vertical_position), query, ranking)
+        each = self._ask("satisfied_probs", blocks, query, ranking)
         return np.mean(each, axis=0)
 
     def score_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n): the members' mean."""
-        blocks = vertical, vertical_position
         return np.mean(self._ask("score_columns", blocks, query, columns), axis=0)
 
-    def _ask(self, method: str, blocks: tuple[Any, Any], *pages: Any) -> list[Any]:
+    def _ask(self, method: str, blocks: BlockArguments, *pages: Any) -> list[Any]:
         """Return what each member says, asked with the blocks if it knows any."""
         return [
-            getattr(member, method)(*pages, **member.vertical_arguments(*blocks))
+            getattr(member, method)(*pages, **member.vertical_arguments(**blocks))
             for member in self.members
         ]
 
@@ -222,12 +196,7 @@ class Ensemble(ClickModel):
         return total / len(self.members)
 
     def spread(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return how much the members disagree about the expected clicks of pages, (n,).
 
@@ -238,31 +207,17 @@ class Ensemble(ClickModel):
         query, ranking = check_pages(self, query, ranking)
         if len(self.members) == 1:
             return np.zeros(len(query))
-        blocks = vertical, vertical_position
         each = self._ask("expected_clicks", blocks, query, ranking)
         return np.std(each, axis=0, ddof=1)
 
     def sample_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, rng: Generator, **blocks: Unpack[BlockArguments]
     ) -> Booleans:
         """Draw clicks, (K, n): a member for each page, then its clicks."""
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return self.read_columns(query, columns, rng, **blocks)[0]
 
     def read_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, rng: Generator, **blocks: Unpack[BlockArguments]
     ) -> tuple[Booleans, Booleans]:
         """Draw clicks, (K, n), and whether the block satisfied without one, (n,)."""
         clicks, satisfied = np.empty(columns.shape, dtype=bool), np.zeros(len(query), dtype=bool)
@@ -271,8 +226,8 @@ class Ensemble(ClickModel):
             rows = np.flatnonzero(chosen == number)
             if len(rows):
                 part = np.ascontiguousarray(columns[:, rows])
-                blocks = member.vertical_arguments(vertical, vertical_position)
-                own = {name: np.asarray(column)[rows] for name, column in blocks.items()}
+                known = member.vertical_arguments(**blocks)
+                own = {name: np.asarray(column)[rows] for name, column in known.items()}
                 drawn = member.read_columns(query[rows], part, rng, **own)
                 clicks[:, rows], satisfied[rows] = drawn
         return clicks, satisfied

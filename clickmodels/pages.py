@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 _PREFIX_ROWS = 1 << 14  # rows of (page, prefix) held at once: they stay in the cache
 
 _TOLERANCE = 1e-9  # what rounding may add to a probability
+
+
+class BlockArguments(TypedDict, total=False):
+    """The vertical blocks of pages, as keyword arguments of models that know them.
+
+    ``vertical`` (n,) is the type of each page's block, 0 .. T-1, and ``vertical_position`` (n,) how
+    many results stand above it, 0 .. K; -1 in either is no block.
+    """
+
+    vertical: ArrayLike | None
+    vertical_position: ArrayLike | None
 
 
 class NotExact(ValueError):

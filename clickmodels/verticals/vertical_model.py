@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 from numpy.random import Generator
@@ -14,7 +15,7 @@ from ...common import checks
 from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel
-from ..pages import check_pages
+from ..pages import BlockArguments, check_pages
 from ..reading.attractiveness import WithAttractiveness, read_probabilities
 from ..ubm import UBM
 from .drawing import BlockTables, Readers
@@ -124,13 +125,11 @@ class VerticalModel(WithAttractiveness, ClickModel):
         query: ArrayLike,
         ranking: ArrayLike,
         clicks: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        **blocks: Unpack[BlockArguments],
     ) -> Floats:
         """Return P(C_k = 1 | c_1 .. c_{k-1}), (n, K), as ratios of prefix probabilities."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        rows, found = self._find_blocks(len(query), **blocks)
         if len(rows) == 0:
             return self._plain.conditional_click_probs(query, ranking, clicks)
         result = np.empty(ranking.shape)
@@ -150,7 +149,7 @@ class VerticalModel(WithAttractiveness, ClickModel):
             ratio = np.divide(click, before, out=np.zeros(before.shape), where=possible)
             result[part] = np.minimum(ratio, 1.0).T
 
-        self._over_chunks(query, ranking, rows, blocks, ask)
+        self._over_chunks(query, ranking, rows, found, ask)
         return result
 
     def log_likelihood(
@@ -158,13 +157,11 @@ class VerticalModel(WithAttractiveness, ClickModel):
         query: ArrayLike,
         ranking: ArrayLike,
         clicks: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        **blocks: Unpack[BlockArguments],
     ) -> Floats:
         """Return log P(clicks | query, ranking, block), (n,); -inf where it is impossible."""
         query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
-        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        rows, found = self._find_blocks(len(query), **blocks)
         plain = _others(rows, len(query))
         result = np.empty(len(query))
         result[plain] = self._plain.log_likelihood(query[plain], ranking[plain], clicks[plain])
@@ -177,73 +174,45 @@ class VerticalModel(WithAttractiveness, ClickModel):
             with np.errstate(divide="ignore"):
                 result[part] = np.log(total)
 
-        self._over_chunks(query, ranking, rows, blocks, ask)
+        self._over_chunks(query, ranking, rows, found, ask)
         return result
 
     def click_probs(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(C_k = 1), (n, K), by each trail's recursion: O(n K²)."""
         query, ranking = check_pages(self, query, ranking)
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return np.ascontiguousarray(self._click_columns(query, ranking.T, **blocks).T)
 
     def expected_clicks(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected number of web clicks of each page, (n,)."""
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return self.click_probs(query, ranking, **blocks).sum(axis=1)
 
     def satisfied_probs(
-        self,
-        query: ArrayLike,
-        ranking: ArrayLike,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(the page satisfies), (n,): a web click, or satisfied without one."""
         query, ranking = check_pages(self, query, ranking)
         nothing = np.zeros(ranking.shape, dtype=bool)
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         result = -np.expm1(self.log_likelihood(query, ranking, nothing, **blocks))
-        rows, own = self._find_blocks(vertical, vertical_position, len(query))
+        rows, own = self._find_blocks(len(query), **blocks)
         noticed = self.attention[own.types, own.positions]
         result[rows] += noticed * self.satisfied_without_click[own.types, own.positions]
         return result
 
     def score_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n)."""
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return self._click_columns(query, columns, **blocks).sum(axis=0)
 
     def _click_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        vertical: ArrayLike | None,
-        vertical_position: ArrayLike | None,
+        self, query: Integers, columns: Integers, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(C_k = 1), (K, n)."""
-        rows, blocks = self._find_blocks(vertical, vertical_position, len(query))
+        rows, found = self._find_blocks(len(query), **blocks)
         if len(rows) == 0:
             return self._plain.click_columns(query, columns)
         result = np.empty(columns.shape)
@@ -253,37 +222,24 @@ class VerticalModel(WithAttractiveness, ClickModel):
         def ask(part: Integers, trails: Sequence[Trail]) -> None:
             result[:, part] = sum(trail.weight * trail.marginals() for trail in trails)
 
-        self._over_chunks(query, columns.T, rows, blocks, ask)
+        self._over_chunks(query, columns.T, rows, found, ask)
         return result
 
     def sample_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, rng: Generator, **blocks: Unpack[BlockArguments]
     ) -> Booleans:
         """Draw clicks, (K, n): first how each page with a block is read, then its clicks."""
-        blocks = {"vertical": vertical, "vertical_position": vertical_position}
         return self.read_columns(query, columns, rng, **blocks)[0]
 
     def read_columns(
-        self,
-        query: Integers,
-        columns: Integers,
-        rng: Generator,
-        *,
-        vertical: ArrayLike | None = None,
-        vertical_position: ArrayLike | None = None,
+        self, query: Integers, columns: Integers, rng: Generator, **blocks: Unpack[BlockArguments]
     ) -> tuple[Booleans, Booleans]:
         """Draw clicks, (K, n), and whether the block satisfied without one, (n,)."""
         n = len(query)
-        blocks = self._read_blocks(vertical, vertical_position, n)
-        if blocks is None or (blocks.positions < 0).all():
+        found = self._read_blocks(n, **blocks)
+        if found is None or (found.positions < 0).all():
             return self._plain.sample_columns(query, columns, rng), np.zeros(n, dtype=bool)
-        readers = self._block_tables.draw(blocks.types, blocks.positions, rng)
+        readers = self._block_tables.draw(found.types, found.positions, rng)
         values = self._attractiveness.columns(query, columns)
         clicks = self._draw(values, columns, readers, rng)
         satisfied = np.zeros(n, dtype=bool) if readers.satisfied is None else readers.satisfied
@@ -322,17 +278,17 @@ class VerticalModel(WithAttractiveness, ClickModel):
         return clicks[:, 0].tolist(), bool(satisfied[0])
 
     def _find_blocks(
-        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int
+        self, n: int, **blocks: Unpack[BlockArguments]
     ) -> tuple[Integers, Blocks]:
         """Return the pages that have a block, and the blocks, after checking them."""
-        blocks = self._read_blocks(vertical, vertical_position, n)
-        if blocks is None:
+        found = self._read_blocks(n, **blocks)
+        if found is None:
             return np.zeros(0, dtype=np.int64), Blocks(*np.zeros((2, 0), dtype=np.int64))
-        rows = np.flatnonzero((blocks.types >= 0) & (blocks.positions >= 0))
-        return rows, Blocks(blocks.types[rows], blocks.positions[rows])
+        rows = np.flatnonzero((found.types >= 0) & (found.positions >= 0))
+        return rows, Blocks(found.types[rows], found.positions[rows])
 
     def _read_blocks(
-        self, vertical: ArrayLike | None, vertical_position: ArrayLike | None, n: int
+        self, n: int, vertical: ArrayLike | None = None, vertical_position: ArrayLike | None = None
     ) -> Blocks | None:
         """Return the blocks of all pages, -1 = none, after checking them; None where none is."""
         if vertical is None and vertical_position is None:

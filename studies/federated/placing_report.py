@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...evaluation import Metric, ResultTable
+from ...evaluation import Interval, Metric, ResultTable, interval
 from ...evaluation.reporting.figures import BEST, LOGGING, new_figure
 from ...policies.placing.best import REWARDS
 from ..claims import Claim, Finding, every_above
-from ..engine.rows import Row, by_seed, distinct, mean_of, where
+from ..engine.rows import Row, by_seed, distinct, where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOP, EVERYWHERE = "top", "uniform"
-USUAL, BEST_PLACES, UNSEEN = "usual place", "best places", "never shown there"
+USUAL, BEST_PLACES, UNSEEN = "usual place", "best places", "never logged"
 SECTION = "not in the paper"
 _SIDES = ("promised", "deployed")
 _WORDS = {"clicks": "clicks per page", "satisfied": "satisfied pages"}
+_BEYOND = "beyond the usual place"
 _COLOURS = {"UBM": "#8c8c8c", "FCM": "#0c4c8a", "VCM": "#e69f00"}
 _MORE = ("#7b3294", "#1b7837", "#56b4e9")
 LOGS = {"uniform": "at all places", "three": "at three places", "top": "at the top"}
@@ -52,8 +53,9 @@ def placing_table(rows: Sequence[Row]) -> ResultTable:
         ],
         "Clicks per page and share of satisfied pages: what models promise for the places that "
         f'they choose, and what users deliver; "{USUAL}": the block stays where the log usually '
-        f'had it; "over usual": deployed beyond that; "{UNSEEN}": the share of blocks that a '
-        "model puts (for clicks) where the log never showed one of their type",
+        f'had it; "over usual": deployed beyond that; "{UNSEEN}": the share of pages whose block a '
+        "model puts (for clicks) where the log never has one of its type, or takes away though the "
+        "log never does",
     )
     for text, part in groups:
         first = where(part, model=part[0]["model"])
@@ -94,7 +96,10 @@ def _groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def placing_picture(rows: Sequence[Row]) -> Figure:
-    """Draw promised and deployed rewards by log, a panel per reward and user."""
+    """Draw promised and deployed rewards by log, a panel per reward and user.
+
+    They are differences from what the usual place earns in the same world.
+    """
     users = list(dict.fromkeys(name_user(row) for row in rows))
     placings, models = distinct(rows, "placing"), distinct(rows, "model")
     figure = new_figure(max(1.2 + 2.9 * len(users), 6.5), 6.4)
@@ -111,7 +116,7 @@ def placing_picture(rows: Sequence[Row]) -> Figure:
                 axis.set_title(user.replace(", ", ",\n"), fontsize=9)
             labels = [LOGS.get(one, one).replace(" places", "\nplaces") for one in placings]
             axis.set_xticks(range(len(placings)), labels, fontsize=8)
-        axes[0].set_ylabel(_WORDS[reward], fontsize=9)
+        axes[0].set_ylabel(f"{_WORDS[reward]}\n{_BEYOND}", fontsize=9)
     figure.supxlabel("where the log placed blocks", fontsize=9)
     handles: dict[str, Any] = {}
     for axis in panels.flat:
@@ -127,28 +132,30 @@ def _draw_log(
     axis: Any, place: int, rows: Sequence[Row], reward: str, models: Sequence[str]
 ) -> None:
     """Draw each model's promise and delivery, and what the usual and the best places earn."""
+
+    def beyond(part: Sequence[Row], key: str) -> Interval:
+        return interval([row[f"{reward}_{key}"] - row[f"{reward}_usual"] for row in part])
+
     for name, key, colour, style in (
         (BEST_PLACES, "best", BEST, ":"), (USUAL, "usual", LOGGING, "--"),
     ):  # fmt: skip
-        height = mean_of(rows, f"{reward}_{key}").mean
         axis.hlines(
-            height, place - 0.42, place + 0.42, color=colour, linestyle=style, linewidth=1.3,
-            label=name,
+            beyond(rows, key).mean, place - 0.42, place + 0.42, color=colour, linestyle=style,
+            linewidth=1.3, label=name,
         )  # fmt: skip
     width = 0.8 / max(len(models), 1)
     for number, model in enumerate(models):
         own = where(rows, model=model)
         if not own:
             continue
-        x = place + (number - (len(models) - 1) / 2) * width
+        middle = place + (number - (len(models) - 1) / 2) * width
         colour = _COLOURS.get(model, _MORE[number % len(_MORE)])
-        found = [mean_of(own, f"{reward}_{side}") for side in _SIDES]
-        axis.plot([x, x], [one.mean for one in found], color=colour, linewidth=1.0, alpha=0.6)
-        for one, side, filled in zip(found, _SIDES, (False, True), strict=True):
+        for side, shift, mark in (("promised", -0.15, "v"), ("deployed", 0.15, "o")):
+            found = beyond(own, side)
             axis.errorbar(
-                x, one.mean, yerr=float(np.nan_to_num(one.half_width)), fmt="o" if filled else "v",
-                color=colour, markerfacecolor=colour if filled else "white", markersize=5.5,
-                linewidth=1.0, label=f"{model} {side}",
+                middle + shift * width, found.mean, yerr=float(np.nan_to_num(found.half_width)),
+                fmt=mark, color=colour, markersize=5.5, linewidth=1.0, label=f"{model} {side}",
+                markerfacecolor="white" if side == "promised" else colour,
             )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from ..study import Report, Results, Stage, Study, setting
 from ..worlds import longest_first, require_generative
 from .placing_report import RULES, placing_claims, placing_picture, placing_table
 
-VERSION = "1"
+VERSION = "2"
 PLACINGS = ("uniform", "three", "top")
 
 
@@ -56,7 +56,7 @@ def placing_cell(cell: PlacingCell) -> Result:
 
     For each reward: what the model promises for its places and what the user delivers, both for
     leaving the block at the log's usual place, what the user's own best places earn, and pages
-    without a block. ``unseen`` is the share of pages whose block stands where the log never showed
+    without a block. ``unseen`` is the share of pages whose block stands where the log never has
     one of its type. Rankings are the same everywhere.
     """
     world, user = _world(cell), _user(cell)
@@ -81,7 +81,7 @@ def placing_cell(cell: PlacingCell) -> Result:
         result[reward] = {
             name: evaluation.value(policy, judge, world, reward=reward).value
             for name, (policy, judge) in asked.items()
-        } | {"unseen": _share_unseen(chosen, log, world)}
+        } | {"unseen": share_unseen(chosen, log, world)}
     return result
 
 
@@ -96,18 +96,18 @@ def place_shares(placing: str, slots: int) -> np.ndarray[Any, np.dtype[np.float6
     return shares
 
 
-def _share_unseen(
-    chosen: policies.Placed, log: data.ClickLog, world: data.World
-) -> float:
-    """Return the share of pages whose block stands where the log shows none of its type."""
+def share_unseen(chosen: policies.Placed, log: data.ClickLog, world: data.World) -> float:
+    """Return the share of pages whose block stands where the log never has one of its type.
+
+    To show no block counts as a place.
+    """
     assert world.vertical is not None
-    assert log.vertical is not None
     assert log.vertical_position is not None
-    shown = np.zeros((int(world.vertical.max()) + 1, chosen.slots + 1), dtype=bool)
-    there = log.vertical >= 0
-    shown[log.vertical[there], log.vertical_position[there]] = True
-    unseen = np.hstack([np.zeros((len(shown), 1), dtype=bool), ~shown])[world.vertical]
-    unseen[world.vertical < 0] = False
+    logged = np.zeros((int(world.vertical.max()) + 1, chosen.slots + 2), dtype=bool)
+    types = world.vertical[log.query]
+    there = types >= 0
+    logged[types[there], log.vertical_position[there] + 1] = True
+    unseen = ~logged[world.vertical] & (world.vertical >= 0)[:, None]
     return float(world.query_probs @ (chosen.places * unseen).sum(axis=1))
 
 
@@ -138,8 +138,8 @@ class Placing(Study):
     each reward (``clicks``, ``satisfied``), what the model promises for its places and the user
     delivers (``clicks_promised``, ``clicks_deployed``), the same for the log's usual place
     (``clicks_usual_promised``, ``clicks_usual``), the best places (``clicks_best``), pages without
-    a block (``clicks_not_shown``) and the share of blocks at places that the log never showed
-    (``clicks_unseen``).
+    a block (``clicks_not_shown``) and the share of pages whose block stands where the log never has
+    one, or that lack it where the log never does (``clicks_unseen``).
 
     Example:
       clickgym federated placing --preset quick --jobs 2
@@ -224,8 +224,9 @@ class Placing(Study):
             {"Promised and deployed": [placing_table(rows)]},
             {
                 "placing.png": (
-                    "Promised and deployed: places that models chose, by where the log placed "
-                    "blocks", placing_picture(rows),
+                    "Promised and deployed: places that models chose, beside leaving blocks where "
+                    "the log usually had them; means and 95% intervals over seeds",
+                    placing_picture(rows),
                 ),
             },
             {"Ledger of claims": ledger_section(lines, RULES)},

@@ -8,7 +8,7 @@ from conftest import SLOTS, random_models
 from looping import loop_over
 
 from clickgym import evaluation
-from clickgym.clickmodels import FCM, VCM, NotCapable
+from clickgym.clickmodels import FCM, VCM, Ensemble, NotCapable
 from clickgym.common.random import Uniforms
 from clickgym.data import ClickLog
 
@@ -142,3 +142,12 @@ def test_estimates_are_near_the_exact_values(name):
     rng = np.random.default_rng(0)
     found, error = model.estimate_click_probs(*PAGES, 2000, rng, **blocks)
     assert (np.abs(found - exact) <= 4.5 * error + 1e-12).all()
+
+
+def test_a_misspelt_argument_is_named():
+    for name in ("FCM", "VCM"):
+        with pytest.raises(TypeError, match="vertical_place"):
+            MODELS[name].click_probs(*PAGES, vertical=[0, 0], vertical_place=[1, 1])
+    both = Ensemble([MODELS["FCM"], MODELS["FCM"]])
+    with pytest.raises(TypeError, match="vertical_place"):
+        both.expected_clicks(*PAGES, vertical=[0, 0], vertical_place=[1, 1])

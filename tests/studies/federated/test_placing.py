@@ -7,13 +7,19 @@ import dataclasses
 import numpy as np
 import pytest
 
-from clickgym import studies
+from clickgym import data, envs, policies, studies
+from clickgym.clickmodels import true_user
 from clickgym.studies.federated.placing_report import (
     placing_claims,
     placing_picture,
     placing_table,
 )
-from clickgym.studies.federated.placing_study import PlacingCell, place_shares, placing_cell
+from clickgym.studies.federated.placing_study import (
+    PlacingCell,
+    place_shares,
+    placing_cell,
+    share_unseen,
+)
 
 CELL = PlacingCell("FCM", 0.4, "top", "UBM", 0, 8, 5, "BM25", 400, 3)
 
@@ -40,6 +46,17 @@ def test_the_true_model_moves_blocks_to_places_of_its_own(placing):
         assert values["promised"] >= values["usual_promised"] - 1e-9
         assert values["deployed"] <= values["best"] + 1e-9
     assert (found["clicks"]["unseen"] > 0.3) == (placing == "top")
+
+
+def test_to_hide_a_block_that_the_log_always_shows_was_never_logged():
+    world = data.synthetic_world(4, 5).with_vertical([0, 1, 0, -1])
+    user = true_user("FCM", world, slots=3)
+    ranker = policies.named_ranker("BM25", world, 3)
+    log = envs.collect(world, user, policies.Placed(ranker, [0, 1, 1, 0], world), 400, seed=0)
+    for places, queries in (([-1, 0, 1, 2], (0, 1)), ([0, 1, 1, 0], ()), ([1, -1, 0, 0], (1,))):
+        expected = world.query_probs[list(queries)].sum()
+        chosen = policies.Placed(ranker, places, world)
+        assert share_unseen(chosen, log, world) == pytest.approx(expected), places
 
 
 def test_satisfied_pages_count_those_without_a_click():
@@ -76,7 +93,7 @@ def test_the_table_has_a_row_for_every_user_log_and_model():
     name = "VCM user, 40% satisfied by the block; blocks at the top: FCM"
     assert table.values(name, "clicks gap") == pytest.approx([0.3, 0.31, 0.32, 0.33])
     assert table.values(name, "clicks over usual") == pytest.approx([-0.1] * 4)
-    assert table.interval(name, "never shown there").mean == 0.5
+    assert table.interval(name, "never logged").mean == 0.5
     best = "FCM user; blocks at all places: best places"
     assert table.values(best, "clicks over usual") == pytest.approx([0.3] * 4)
 
