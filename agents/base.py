@@ -65,6 +65,8 @@ class Agent:
         attractive each document is.
     needs_features : bool
         Whether it cannot learn in a world without features.
+    places_blocks : bool
+        Whether it can learn in ``Federated-v0``, where pages have vertical blocks to place.
     extra : str
         What ``pip install 'clickgym[...]'`` must bring for it, if anything.
     variants : dict of dict
@@ -76,6 +78,7 @@ class Agent:
     action: ClassVar[str] = "ranking"
     aims_at: ClassVar[str] = "Max-Reward"
     needs_features: ClassVar[bool] = False
+    places_blocks: ClassVar[bool] = False
     extra: ClassVar[str] = ""
     variants: ClassVar[dict[str, dict[str, Any]]] = {}
 
@@ -92,6 +95,12 @@ class Agent:
             raise TypeError(f"{self.name} has no setting {unknown}; it has {has}")
         if self.needs_features and task.world.features is None:
             raise ValueError(f"{self.name} learns from features; this world has none")
+        if task.places_blocks and not self.places_blocks:
+            able = ", ".join(name for name, cls in _CLASSES.items() if cls.places_blocks)
+            raise ValueError(
+                f"{self.name} does not decide where a vertical block stands, as in Federated-v0: "
+                f"take one of {able}"
+            )
         self.task, self.seed = task, checks.positive_integer(seed, "seed", 0)
         self.settings: Any = self.Settings(**settings)
         for name, check in known.items():

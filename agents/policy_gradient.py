@@ -12,6 +12,7 @@ from ..common.typing import Booleans, Floats, Integers
 from ..policies import Policy, Ranker
 from .bandits.base import Bandit
 from .base import count, number, register
+from .block_places import PlaceLogits, find_places, with_places
 from .scorers import Table
 
 if TYPE_CHECKING:
@@ -42,11 +43,15 @@ class PolicyGradient(Bandit):
     root above makes queries count by the root of their frequency, and one query's steps would
     harden another's ranking before it was explored: ``pull`` keeps the logits close to each other,
     and the weights to deploy are averages over the last steps.
+
+    Where pages have vertical blocks, it learns logits of their places in the same way, for each
+    type of block and for each query (``PlaceLogits``).
     """
 
     budget = 600_000
     variants: ClassVar[dict[str, dict[str, Any]]] = {"features": {"features": True}}
     learned = ("mean_reward", "asked")
+    places_blocks = True
 
     @dataclass(frozen=True)
     class Settings:
@@ -90,6 +95,9 @@ class PolicyGradient(Bandit):
         self.mean_reward = np.zeros(self.task.world.n_queries)
         self.asked = np.zeros(self.task.world.n_queries)
         self._scorer = self._make_scorer()
+        self._place_logits: PlaceLogits | None = None
+        if self.task.places_blocks:
+            self._place_logits = PlaceLogits(*find_places(self.task))
 
     def _make_scorer(self) -> Table | ScoringNetwork:
         world = self.task.world
@@ -120,6 +128,12 @@ class PolicyGradient(Bandit):
         length = self.task.world.n_candidates[query, None]
         return np.where(np.arange(ranking.shape[1]) < length, ranking, -1)
 
+    def place(self, query: Integers, ranking: Integers) -> Integers:
+        """Draw places of blocks by their logits, (n,)."""
+        assert self._place_logits is not None
+        self._drawn = self._place_logits.draw(query, self.rng)
+        return self._drawn
+
     def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Take one step along the gradients of the queries that were asked."""
         some, places = self._some, self._places
@@ -133,6 +147,8 @@ class PolicyGradient(Bandit):
         pulled = sums - self.pull * times[:, None] * self._above_mean()
         step = self.rate / np.sqrt(1.0 + self.pages / self.settings.slowing)
         self._scorer.ascend(some, pulled / np.sqrt(times)[:, None], step)
+        if self._place_logits is not None:
+            self._place_logits.ascend(query, self._drawn, rewards - baseline, step)
         earned = np.bincount(places, weights=rewards).astype(np.float64)
         self._remember(some, earned, times)
 
@@ -150,18 +166,25 @@ class PolicyGradient(Bandit):
         self.mean_reward[query] += share * (rewards / times - self.mean_reward[query])
 
     def policy(self) -> Policy:
-        """Return the ranking by logits."""
+        """Return the ranking by logits, with blocks at their likeliest places."""
         logits = self._scorer.final_logits(np.arange(self.task.world.n_queries))
-        return Ranker(logits, self.task.slots, world=self.task.world)
+        places = None if self._place_logits is None else self._place_logits.best()
+        ranker = Ranker(logits, self.task.slots, world=self.task.world)
+        return with_places(ranker, places, self.task)
 
     def state(self) -> dict[str, Any]:
         """Return what learning goes on from."""
-        return super().state() | {"scorer": self._scorer.state()}
+        state = super().state() | {"scorer": self._scorer.state()}
+        if self._place_logits is not None:
+            state["places"] = self._place_logits.state()
+        return state
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from ``state``."""
         super().restore(state)
         self._scorer.restore(state["scorer"])
+        if self._place_logits is not None:
+            self._place_logits.restore(state["places"])
 
 
 def log_prob_gradient(weights: Floats, ranking: Integers) -> Floats:

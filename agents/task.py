@@ -10,7 +10,7 @@ import gymnasium as gym
 
 from ..clickmodels import ClickModel
 from ..data import World
-from ..envs import RankingEnv, RankingVectorEnv
+from ..envs import FederatedVectorEnv, RankingEnv, RankingVectorEnv
 from ..envs.settings import EnvironmentSettings
 
 _HARMLESS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit")
@@ -24,7 +24,7 @@ class Task:
 
     Agents need different views of the same pages (scores or slots, ids or features) and batches
     of their own size; ``vector_env`` makes them. ``learned`` is True for an environment around a
-    learned click model.
+    learned click model, ``places_blocks`` for one in which the agent places vertical blocks.
     """
 
     world: World
@@ -32,6 +32,7 @@ class Task:
     slots: int
     reward: str
     learned: bool
+    places_blocks: bool = False
 
     @classmethod
     def of(cls, env_or_make: EnvOrMake) -> Self:
@@ -53,12 +54,13 @@ class Task:
     def from_settings(cls, settings: EnvironmentSettings) -> Self:
         """Return the task of an environment with these settings."""
         own = settings.world, settings.model, settings.slots
-        return cls(*own, settings.reward, settings.learned)
+        return cls(*own, settings.reward, settings.learned, settings.places_blocks)
 
     def vector_env(self, num_envs: int, action: str, observation: str) -> RankingVectorEnv:
         """Return a batch of environments of this task, seen as ``action`` and ``observation``."""
         source = {"click_model" if self.learned else "user": self.model}
-        return RankingVectorEnv(
+        kind = FederatedVectorEnv if self.places_blocks else RankingVectorEnv
+        return kind(
             num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
             observation=observation, **source,
         )  # fmt: skip

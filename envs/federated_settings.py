@@ -28,8 +28,7 @@ class FederatedSettings(EnvironmentSettings):
         The type of each query's block, -1 = none.
     n_types : int
     allowed : (Q, K + 2) bool
-        Which places a block may have: not shown, then 0 to K. A query without a type never shows
-        one, and on a short page none stands below the last result.
+        Which places a block may have (see ``allowed_places``).
     """
 
     rewards: ClassVar[dict[str, type[Reward]]] = FEDERATED_REWARDS
@@ -52,10 +51,7 @@ class FederatedSettings(EnvironmentSettings):
                 f"not {user!r}"
             )
         super().__init__(user, world, click_model, *arguments, **by_name)
-        places = np.arange(-1, self.slots + 1)
-        self.allowed: Booleans = (places < 0) | (
-            (self.types[:, None] >= 0) & (places <= self.lengths[:, None])
-        )
+        self.allowed = allowed_places(self.world, self.slots)
         self._check_types()
 
     def _choose_world(self, world: World | None) -> World:
@@ -94,3 +90,15 @@ class FederatedSettings(EnvironmentSettings):
         kind = int(self.types[query])
         named = not self.learned and 0 <= kind < len(TYPES) and self.n_types <= len(TYPES)
         return TYPES[kind] if named else f"type {kind}"
+
+
+def allowed_places(world: World, slots: int) -> Booleans:
+    """Return which places a query's block may have, (Q, K + 2): not shown, then 0 to K.
+
+    A query without a type has none, and on a short page there is none below the last result.
+    """
+    assert world.vertical is not None
+    places = np.arange(-1, slots + 1)
+    lengths = np.minimum(slots, world.n_candidates)
+    found: Booleans = (world.vertical[:, None] >= 0) & (places <= lengths[:, None])
+    return found | (places < 0)

@@ -35,6 +35,10 @@ class Bandit(Agent):
         """Return the rankings to show, (n, min(K, N)), -1 where a query has too few candidates."""
         raise NotImplementedError
 
+    def place(self, query: Integers, ranking: Integers) -> Integers:
+        """Return where the blocks of pages stand, (n,), of an agent that places them."""
+        raise NotImplementedError
+
     def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Learn from pages: ``query`` and ``rewards`` (n,), ``ranking`` and ``clicks`` (n, K)."""
         raise NotImplementedError
@@ -46,6 +50,9 @@ class Bandit(Agent):
             missing = self.task.slots - ranking.shape[1]
             # The environment looks at no slot beyond a short list, but wants a document in it.
             actions = np.pad(np.maximum(ranking, 0), ((0, 0), (0, missing)))
+            if self.task.places_blocks:
+                places = self.place(query, ranking)
+                actions = np.concatenate([actions, places[:, None] + 1], axis=1)
             self._query, rewards, _, _, info = self._env.step(actions)
             shown = info["final_info"]
             self.update(query, shown["ranking"], shown["clicks"], rewards)

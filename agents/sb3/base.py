@@ -13,6 +13,7 @@ import numpy as np
 from ...common.runtime import import_extra
 from ...common.typing import Integers
 from ..base import Agent, count, number
+from ..block_places import find_places
 
 if TYPE_CHECKING:
     from .page_networks import PageNetwork
@@ -132,9 +133,11 @@ class StableBaselinesAgent(Agent):
 
     def make_network(self) -> PageNetwork:
         """Return a new network for the world's pages."""
-        from .page_networks import PageNetwork
+        from .page_networks import PageNetwork, PlaceScores
 
-        return PageNetwork(self._features, self._candidates, self.task.slots, self.settings.hidden)
+        head = PlaceScores(*find_places(self.task)) if self.task.places_blocks else None
+        own = self.task.slots, self.settings.hidden
+        return PageNetwork(self._features, self._candidates, *own, head)
 
     def _rate(self) -> Callable[[float], float]:
         """Return the learning rate as a function of the pages shown so far.

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ...common.typing import Booleans
+from ...common.typing import Booleans, Integers
 
 
 class CandidateScorer(nn.Module):
@@ -82,6 +82,35 @@ class CandidateScorer(nn.Module):
         return self.scores(hidden, own, self.context(encodings, free, placed, filled))
 
 
+class PlaceScores(nn.Module):
+    """Scores of where a query's block stands: those of its type and the query's own, 0 at first.
+
+    Parameters
+    ----------
+    types : (Q,)
+        -1 = no block.
+    allowed : (Q, K + 2) bool
+        Which places there are: not shown, then 0 to K.
+    """
+
+    types: Tensor
+    allowed: Tensor
+
+    def __init__(self, types: Integers, allowed: Booleans) -> None:
+        super().__init__()
+        self.register_buffer("types", tensor_of(types + 1), persistent=False)
+        self.register_buffer("allowed", tensor_of(allowed), persistent=False)
+        self.of_type = nn.Embedding(int(types.max()) + 2, allowed.shape[1])
+        self.own = nn.Embedding(*allowed.shape)
+        nn.init.zeros_(self.of_type.weight)
+        nn.init.zeros_(self.own.weight)
+
+    def forward(self, query: Tensor) -> Tensor:
+        """Return the scores, (n, K + 2); 0, whatever is learned, where there is no such place."""
+        scores = self.of_type(self.types.index_select(0, query)) + self.own(query)
+        return torch.where(self.allowed.index_select(0, query), scores, 0.0)
+
+
 class PageNetwork(nn.Module):
     """A scorer of a world's pages, from observations by id.
 
@@ -95,6 +124,8 @@ class PageNetwork(nn.Module):
     candidates : (Q, N) bool
     slots : int
     hidden : int
+    places : PlaceScores, optional
+        Where pages have blocks.
     """
 
     features: Tensor
@@ -106,9 +137,10 @@ class PageNetwork(nn.Module):
         candidates: Booleans,
         slots: int,
         hidden: int = 64,
+        places: PlaceScores | None = None,
     ) -> None:
         super().__init__()
-        self.slots = slots
+        self.slots, self.places = slots, places
         # Not persistent: they are the world's, and would be copied into every checkpoint.
         self.register_buffer("features", tensor_of(features), persistent=False)
         self.register_buffer("candidates", tensor_of(candidates), persistent=False)
@@ -126,7 +158,20 @@ class PageNetwork(nn.Module):
         return query, candidates & ~placed, placed, filled
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores (n, N) and values (n, 1)."""
+        """Return scores (n, N) and values (n, 1).
+
+        Where pages have blocks, the scores of their places follow, (n, N + K + 2).
+        """
+        scores, values = self._judge(observation)
+        return self._add_places(scores, observation), values
+
+    def _add_places(self, scores: Tensor, observation: Tensor) -> Tensor:
+        if self.places is None:
+            return scores
+        return torch.cat([scores, self.places(observation[:, 0].long())], dim=1)
+
+    def _judge(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores of candidates (n, N), and values (n, 1)."""
         queries, row = torch.unique(observation[:, 0].long(), return_inverse=True)
         features = self.features.index_select(0, queries)
         encodings, hidden, own = self.scorer.encode(features, queries)
@@ -144,9 +189,10 @@ class PageNetwork(nn.Module):
         return self.scorer.scores(hidden, own, context), self.scorer.values(context, query)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        """Return the scores (n, N); 0, whatever is learned, where there is no candidate."""
+        """Return the scores as ``forward``; 0, whatever is learned, where there is no candidate."""
         candidates = self.candidates.index_select(0, observation[:, 0].long())
-        return torch.where(candidates, self(observation)[0], 0.0)
+        scores = torch.where(candidates, self._judge(observation)[0], 0.0)
+        return self._add_places(scores, observation)
 
     def forward_critic(self, observation: Tensor) -> Tensor:
         """Return the values (n, 1)."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...policies import Ranker
+from ...policies import Policy
 from ..base import count, number, register
+from ..block_places import policy_of_scores
 from .base import ProximalSettings, ReplaySettings, StableBaselinesAgent
 
 
@@ -17,15 +18,15 @@ class _ScoresAgent(StableBaselinesAgent):
 
     action = "scores"
 
-    def policy(self) -> Ranker:
-        """Return the deterministic ranking by mean scores."""
+    def policy(self) -> Policy:
+        """Return the deterministic ranking by mean scores, and blocks at the best places."""
         import torch
 
         world = self.task.world
         query = torch.arange(world.n_queries, dtype=torch.float32)[:, None]
         with torch.no_grad():
             scores = self._scorer().forward_actor(query).numpy().astype(np.float64)
-        return Ranker(scores, self.task.slots, world=world)
+        return policy_of_scores(scores, self.task)
 
     def _scorer(self) -> Any:
         raise NotImplementedError
@@ -36,10 +37,12 @@ class PPOAgent(_ScoresAgent):
     """Proximal policy optimisation of Gaussian scores around a permutation-equivariant scorer.
 
     A page is one step, so there is no discounting and an advantage is the page's reward minus the
-    query's learned value. Deployed is the ranking by mean scores. Checkpoints go on exactly.
+    query's learned value. Deployed is the ranking by mean scores. Checkpoints go on exactly. Places
+    of vertical blocks have scores, too: those of the block's type and the query's own.
     """
 
     budget = 200_000
+    places_blocks = True
 
     @dataclass(frozen=True)
     class Settings(ProximalSettings):

@@ -116,11 +116,12 @@ class IdsVecEnv(StableBaselinesVecEnv):
     def __init__(self, env: RankingVectorEnv, scale: float = 1.0) -> None:
         super().__init__(env)
         self.scale = scale
-        width = 1 + env.world.n_docs if env.settings.action == "slots" else 1
+        width = (env.single_observation_space.shape or (1,))[0]
         highest = float(max(env.world.n_queries, env.slots + 1))
         self.observation_space = spaces.Box(0.0, highest, (width,), np.float32)
         if env.settings.action == "scores":
-            self.action_space = spaces.Box(-WIDEST, WIDEST, (env.world.n_docs,), np.float32)
+            shape = env.single_action_space.shape
+            self.action_space = spaces.Box(-WIDEST, WIDEST, shape, np.float32)
         self.finished = 0
 
     def _numbers(self, observation: NDArray[Any]) -> NDArray[np.float32]:
