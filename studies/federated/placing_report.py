@@ -169,7 +169,8 @@ def placing_claims(rows: Sequence[Row]) -> list[Claim]:
     return [
         Claim(
             "The right model is cursed where the log has few places: FCM, fitted to a log with "
-            "blocks at the top, promises more than its places deliver, and than leaving them earns",
+            "blocks at the top, promises more than its places deliver, which is less than leaving "
+            "the blocks there earns",
             SECTION,
             (
                 _test(alone, TOP, "promised", "deployed"),
