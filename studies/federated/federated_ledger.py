@@ -116,8 +116,9 @@ def _best(
     among: Sequence[str] = PAPER,
 ) -> Finding:  # fmt: skip
     """Test that a metric is above each other one."""
-    which = "the paper's metrics" if among is PAPER else ", ".join(among)
-    text = f"{vertical}: {leader} − each of {which} > 0, {_say(columns)}"
+    which = "each of the paper's metrics" if among is PAPER else ", ".join(among)
+    which = which if among is PAPER or len(among) == 1 else f"each of {which}"
+    text = f"{vertical}: {leader} − {which} > 0, {_say(columns)}"
     ask = partial(_leads, found, leader, among, vertical, columns)
     return find(found, text, ask, leader.removeprefix("u"))
 

@@ -165,7 +165,7 @@ def attention_table(found: PooledRows) -> PlainTable:
     for vertical in types:
         for user in users:
             for name in ("true user", "FCM", "VCM"):
-                label = f"the {user} user" if name == "true user" else f"{name} fitted to it"
+                label = f"{user} user" if name == "true user" else f"{user} user, fit of {name}"
                 values = [
                     found.pool(ATTENTION, user, vertical, metric=name, column=str(one)).value
                     for one in positions
