@@ -15,6 +15,8 @@ from .settings import environment_signature
 from .validity import next_unused
 from .vector import RankingVectorEnv, freeze
 
+_ROWS = 64  # environments whose features are copied at once: they stay in the cache
+
 
 class FederatedVectorEnv(RankingVectorEnv):
     """``num_envs`` environments like :class:`FederatedEnv`, stepped as one batch.
@@ -167,7 +169,9 @@ class FederatedVectorEnv(RankingVectorEnv):
         width = table.shape[2]
         more = self.settings.n_types + 2 * (placed is not None)
         features = np.empty((self.num_envs, table.shape[1], width + more), dtype=np.float32)
-        features[..., :width] = table[self._query]
+        for start in range(0, self.num_envs, _ROWS):
+            part = slice(start, start + _ROWS)
+            features[part, :, :width] = table[self._query[part]]
         if placed is not None:
             features[..., width] = placed / self.slots
             features[..., -1] = ((self._positions + 1) / (self.slots + 1))[:, None]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
 from ..reading.attractiveness import read_probabilities
@@ -132,3 +134,40 @@ class FCM(VerticalModel):
             shifted = factor > 0
         start = np.where(shifted, slots - readers.positions, 2 * slots)
         return draw_from_top(values, self.examination, closed, start, readers, factor, rng)
+
+    def read_page(
+        self,
+        query: int,
+        ranking: list[int],
+        uniforms: Uniforms,
+        *,
+        vertical: int = -1,
+        vertical_position: int = -1,
+    ) -> tuple[list[bool], bool]:
+        """Draw the clicks of one page, and whether its block satisfied without one."""
+        block = {"vertical": vertical, "vertical_position": vertical_position}
+        if self.latent == "page":
+            return super().read_page(query, ranking, uniforms, **block)
+        columns = np.array(ranking, dtype=np.int64)[:, None]
+        blocks = {name: np.array([value]) for name, value in block.items()}
+        clicks = self.sample_columns(np.array([query]), columns, uniforms.generator, **blocks)
+        return clicks[:, 0].tolist(), False
+
+    def _draw_noticed(
+        self, values: list[float], length: int, vertical: int, position: int, uniforms: Uniforms
+    ) -> list[bool]:
+        table, shift = self._lists
+        start, latest = self.max_slots - position, 0
+        clicks = [False] * len(values)
+        for rank, uniform in enumerate(uniforms.take(len(values))):
+            examined = table[rank][latest]
+            examined += (1.0 - examined) * shift[start + rank]
+            if uniform < examined * values[rank]:
+                clicks[rank] = True
+                latest = rank + 1
+        return clicks
+
+    @cached_property
+    def _lists(self) -> tuple[list[list[float]], list[float]]:
+        """Examination and shift as plain lists."""
+        return self.examination.tolist(), self.shift.tolist()

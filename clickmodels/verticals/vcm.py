@@ -10,6 +10,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ...common import checks
+from ...common.random import Uniforms
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
 from ..reading.attractiveness import read_probabilities
@@ -152,3 +153,26 @@ class VCM(VerticalModel):
         order = np.where(readers.noticed, order, rank)
         tables = np.stack([self.examination, self.examination_vertical])
         return draw_along(values, tables, order, readers, rng)
+
+    def _draw_noticed(
+        self, values: list[float], length: int, vertical: int, position: int, uniforms: Uniforms
+    ) -> list[bool]:
+        table, upwards = self._lists
+        above = min(position, length)
+        if uniforms.one() < upwards[vertical][position]:
+            order = [*range(above - 1, -1, -1), *range(above, length)]
+        elif self.down == "seed":
+            order = [*range(above, length), *range(above)]
+        else:
+            order = [*range(length)]
+        clicks, latest = [False] * len(values), 0
+        for place, (rank, uniform) in enumerate(zip(order, uniforms.take(length), strict=True)):
+            if uniform < table[place][latest] * values[rank]:
+                clicks[rank] = True
+                latest = place + 1
+        return clicks
+
+    @cached_property
+    def _lists(self) -> tuple[list[list[float]], list[list[float]]]:
+        """Examination of who notices the block, and directions, as plain lists."""
+        return self.examination_vertical.tolist(), self.upwards.tolist()

@@ -114,6 +114,12 @@ class VerticalModel(WithAttractiveness, ClickModel):
         """Draw clicks by rank (K, n) of pages with and without blocks."""
         raise NotImplementedError
 
+    def _draw_noticed(
+        self, values: list[float], length: int, vertical: int, position: int, uniforms: Uniforms
+    ) -> list[bool]:
+        """Draw the clicks of one page whose block is noticed, from attractiveness by rank."""
+        raise NotImplementedError
+
     @cached_property
     def _block_tables(self) -> BlockTables:
         return BlockTables(self.attention, self.satisfied_without_click, self.blind)
@@ -268,14 +274,24 @@ class VerticalModel(WithAttractiveness, ClickModel):
         vertical_position: int = -1,
     ) -> tuple[list[bool], bool]:
         """Draw the clicks of one page, and whether its block satisfied without one."""
+        attention, satisfied, blind = self._block_lists
         if vertical < 0 or vertical_position < 0:
             return self._plain.sample_page(query, ranking, uniforms), False
-        columns = np.array(ranking, dtype=np.int64)[:, None]
-        clicks, satisfied = self.read_columns(
-            np.array([query]), columns, uniforms.generator,
-            vertical=np.array([vertical]), vertical_position=np.array([vertical_position]),
-        )  # fmt: skip
-        return clicks[:, 0].tolist(), bool(satisfied[0])
+        if uniforms.one() >= attention[vertical][vertical_position]:
+            return self._plain.sample_page(query, ranking, uniforms), False
+        if uniforms.one() < satisfied[vertical][vertical_position]:
+            return [False] * len(ranking), True
+        values = self._attractiveness.page(query, ranking)
+        if uniforms.one() < blind[vertical][vertical_position]:
+            values = [0.0] * min(vertical_position, len(values)) + values[vertical_position:]
+        length = sum(document >= 0 for document in ranking)
+        return self._draw_noticed(values, length, vertical, vertical_position, uniforms), False
+
+    @cached_property
+    def _block_lists(self) -> list[list[list[float]]]:
+        """Attention, satisfaction and blindness as plain lists."""
+        tables = self.attention, self.satisfied_without_click, self.blind
+        return [table.tolist() for table in tables]
 
     def _find_blocks(
         self, n: int, **blocks: Unpack[BlockArguments]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import small_vertical_world
 from looping import loop_over
+from model_contract import ALPHA, PAGES, VECTORS, fit_p_value, many
 from scipy import stats
 
 from clickgym import clickmodels
@@ -91,3 +92,25 @@ def test_a_model_without_verticals_ignores_the_block():
     clicks, satisfied = draw(user)
     np.testing.assert_array_equal(clicks, draw(user, vertical=None, vertical_position=None)[0])
     assert not satisfied.any()
+
+
+def models():
+    """Users of all kinds, with satisfaction and blindness for two types."""
+    tables = {"satisfied": [0, 0.3, 0, 0.4], "blind": [0, 0.6, 0, 0.3]}
+    for name, more in (("FCM", {}), ("VCM", {}), ("VCM", {"down": "page"})):
+        yield clickmodels.true_user(name, WORLD, slots=4, memory=0.9, **tables, **more)
+    yield clickmodels.true_user("FCM", WORLD, slots=4, latent="slot", satisfied=False, blind=False)
+
+
+@loop_over("number", range(4))
+@loop_over("page", ["full", "three", "empty"])
+def test_single_pages_are_drawn_from_their_joint(number, page):
+    model = list(models())[number]
+    query, ranking = PAGES[page]
+    for kind, place in ((1, 0), (1, 2), (3, 4), (-1, 2)):
+        block = {"vertical": kind, "vertical_position": place}
+        uniforms = Uniforms(np.random.default_rng(place))
+        clicks = np.array([model.sample_page(query, ranking, uniforms, **block) for _ in range(800)])
+        blocks = {name: np.full(len(VECTORS), value) for name, value in block.items()}
+        logs = model.log_likelihood(*many(page, len(VECTORS)), VECTORS, **blocks)
+        assert fit_p_value(clicks, np.exp(logs)) > ALPHA, (kind, place)
