@@ -1,12 +1,13 @@
 """Do agents learn where a vertical block helps?
 
-    python benchmarks/placing_agents.py [--picture FILE] [--json FILE]
+    python benchmarks/placing_agents.py [--plain] [--picture FILE] [--json FILE]
 
 PolicyGradient and PPO in clickgym/Federated-v0: 20 queries of 20 documents, ten slots, a true FCM
 user whose blocks are images, video, news and locations (four queries each, four without any), and
 the same over an FCM and a UBM that were fitted to 50,000 pages with the block at random places. All
 are deployed on the true user: clicks per page, and how far the block's place has come from random
-(0) to the best that there is for the agent's own rankings (1). Three seeds.
+(0) to the best that there is for the agent's own rankings (1). Three seeds. With --plain nobody is
+satisfied by a block without a click, and nobody overlooks what stands above it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from clickgym.clickmodels import ClickModel
 from clickgym.common.runtime import import_extra
 
 AGENTS = ("PolicyGradient", "PPO")
-SLOTS = 10
+SLOTS, LOCATION = 10, 3
 POINTS = (0, 2, 5, 10, 20, 40, 70, 100, 150, 200)  # thousand pages
 SEEDS = 3
 COLOURS = {"true user": "#1b7855", "learned FCM": "#d95f02", "learned UBM": "#7570b3"}
@@ -45,18 +46,22 @@ def make_sources(world: data.World, user: ClickModel) -> dict[str, dict[str, Cli
     }
 
 
-def judge(policy: policies.Placed, user: ClickModel, world: data.World) -> tuple[float, float]:
-    """Return clicks per page on the true user, and the share of the way from random to best."""
+def judge(policy: policies.Placed, user: ClickModel, world: data.World) -> tuple[float, ...]:
+    """Return clicks per page on the true user, and the share of the way from random to best.
+
+    The third number is the share of locations that are shown.
+    """
     uniform = policies.Placed(policy.policy, np.full(SLOTS + 2, 1 / (SLOTS + 2)), world)
     best = policies.best_place(user, world, policy.policy)
     values = [evaluation.value(one, user, world) for one in (uniform, policy, best)]
     lowest, own, highest = (float(value) for value in values)
-    return own, (own - lowest) / (highest - lowest)
+    shown = 1.0 - policy.places[world.vertical == LOCATION, 0].mean()
+    return own, (own - lowest) / (highest - lowest), float(shown)
 
 
 def learn(
     name: str, source: dict[str, ClickModel], seed: int, user: ClickModel, world: data.World
-) -> list[tuple[float, float]]:
+) -> list[tuple[float, ...]]:
     """Return what ``judge`` says after each of POINTS."""
     env = gym.make(
         "clickgym/Federated-v0", world=world, slots=SLOTS, observation="ids", **source
@@ -105,9 +110,11 @@ def main() -> None:
     """Train, print the table, and draw the picture."""
     parser = new_parser(__doc__)
     parser.add_argument("--picture", type=Path, help="file for the learning curves")
+    parser.add_argument("--plain", action="store_true", help="no satisfaction, no blindness")
     options = parser.parse_args()
     world = make_world()
-    user = clickmodels.true_user("FCM", world, slots=SLOTS)
+    off = {"satisfied": False, "blind": False} if options.plain else {}
+    user = clickmodels.true_user("FCM", world, slots=SLOTS, **off)
     highest = float(evaluation.value(policies.best_pages(user, world, SLOTS), user, world))
     sources = make_sources(world, user)
     curves = {
@@ -116,11 +123,12 @@ def main() -> None:
         for source, made in sources.items()
     }
     title = f"after {POINTS[-1]},000 pages; the best pages that were found earn {highest:.3f}"
-    table = new_table(title, "agent", "trained on", "clicks", "place", left=("trained on",))
+    heads = "agent", "trained on", "clicks", "place", "locations shown"
+    table = new_table(title, *heads, left=("trained on",))
     rows = []
     for (name, source), values in curves.items():
-        clicks, share = values[:, -1].mean(axis=0)
-        table.add_row(name, source, f"{clicks:.3f}", f"{share:.2f}")
+        clicks, share, shown = values[:, -1].mean(axis=0)
+        table.add_row(name, source, f"{clicks:.3f}", f"{share:.2f}", f"{shown:.0%}")
         rows.append(Row(f"{name} on {source}", float(clicks), "clicks a page"))
     show(table)
     save_rows(options.json, rows)

@@ -110,7 +110,7 @@ def test_single_pages_are_drawn_from_their_joint(number, page):
     for kind, place in ((1, 0), (1, 2), (3, 4), (-1, 2)):
         block = {"vertical": kind, "vertical_position": place}
         uniforms = Uniforms(np.random.default_rng(place))
-        clicks = np.array([model.sample_page(query, ranking, uniforms, **block) for _ in range(800)])
+        pages = [model.sample_page(query, ranking, uniforms, **block) for _ in range(800)]
         blocks = {name: np.full(len(VECTORS), value) for name, value in block.items()}
         logs = model.log_likelihood(*many(page, len(VECTORS)), VECTORS, **blocks)
-        assert fit_p_value(clicks, np.exp(logs)) > ALPHA, (kind, place)
+        assert fit_p_value(np.array(pages), np.exp(logs)) > ALPHA, (kind, place)
