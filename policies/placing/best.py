@@ -93,7 +93,8 @@ def best_pages(
     """Return the rankings and places with the most expected clicks under ``model``.
 
     ``max_reward`` for each of the K + 2 places, of which every query takes the best; ``found`` of
-    the result says whether all of these searches were exact.
+    the result says whether all of these searches were exact. It costs as much as all of them: one
+    to two minutes for 1,000 queries of 30 documents and ten slots.
     """
     model.require_verticals()
     best: Ranker | None = None
