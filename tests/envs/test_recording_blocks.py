@@ -106,5 +106,6 @@ def test_a_recorded_log_is_fitted_by_models_of_verticals():
 
 
 def test_other_environments_record_no_blocks():
-    log = envs.record(gym.make("clickgym/DBN-v0", world=WORLD), policies.Uniform(WORLD), 5)
+    env = gym.make("clickgym/DBN-v0", world=WORLD, slots=SLOTS)
+    log = envs.record(env, policies.Uniform(WORLD, SLOTS), 5)
     assert log.vertical is None
