@@ -200,14 +200,16 @@ def test_an_agent_learns_to_place_an_attractive_block_where_it_helps(name):
     types = np.tile([-1, 1, 2, 3], 5)
     world = data.synthetic_world(n_queries=20, n_docs=10).with_vertical(types)
     user = clickmodels.true_user("FCM", world, slots=5)
-    policy = agents.train(name, make(world=world, slots=5), 100_000, seed=0)
-    ranker = policy.policy
-    uniform = policies.Placed(ranker, np.full(7, 1 / 7), world)
-    best = policies.best_place(user, world, ranker)
-    at_random, learned, highest = (
-        evaluation.value(one, user, world) for one in (uniform, policy, best)
-    )
-    assert learned > at_random + 0.05
-    assert (learned - at_random) / (highest - at_random) > 0.8
-    places = policy.places.argmax(axis=1) - 1
-    assert (places[(types == 1) | (types == 2)] >= 0).all()
+    shares = []
+    for seed in range(3):
+        policy = agents.train(name, make(world=world, slots=5), 100_000, seed)
+        uniform = policies.Placed(policy.policy, np.full(7, 1 / 7), world)
+        best = policies.best_place(user, world, policy.policy)
+        at_random, learned, highest = (
+            evaluation.value(one, user, world) for one in (uniform, policy, best)
+        )
+        assert learned > at_random + 0.03
+        shares.append((learned - at_random) / (highest - at_random))
+        places = policy.places.argmax(axis=1) - 1
+        assert (places[(types == 1) | (types == 2)] >= 0).all()
+    assert np.mean(shares) > 0.75
