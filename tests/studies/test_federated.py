@@ -268,3 +268,22 @@ def test_a_user_without_satisfaction_has_one_kind_of_sessions():
 def test_settings_that_cannot_run(changes, message):
     with pytest.raises(ValueError, match=message):
         replace(studies.Federated.small(), **changes).check()
+
+
+@pytest.mark.slow
+def test_the_bars_hold_on_pages_that_nothing_was_chosen_on():
+    """uFCM is the best in UCTR where the block is attractive, and no better where it is not."""
+    for vertical in ("images", "video", "news"):
+        found = correlation_cell(CorrelationCell(PageSetting("FCM", vertical, 200)))
+        value = {tuple(one[:5]): one[5] for one in found["correlations"]}
+        own = {name: value[NAVIGATIONAL, EVERY, name, "", "UCTR"] for name in PAPER}
+        if vertical == "news":
+            near = [own[name] for name in ("uUBM", "uFCM", "uVCM")]
+            assert max(near) - min(near) < 0.02
+            continue
+        assert max(own, key=own.get) == "uFCM"
+        (pair,) = [
+            one for one in found["differences"]
+            if one[:5] == (NAVIGATIONAL, EVERY, "uUBM", "uFCM", "UCTR")
+        ]  # fmt: skip
+        assert pair[7] < 0.0  # the whole interval of uUBM − uFCM
