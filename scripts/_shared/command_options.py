@@ -53,7 +53,6 @@ SHARED: dict[str, dict[str, Any]] = {
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
     "first_seed": _SEED | {"help": "the first of the seeds"},
     "resamples": _COUNT | {"help": "resamples for intervals"},
-    "sessions": _COUNT | {"help": "simulated sessions"},
     "policy": {"help": "saved policy", "metavar": "FILE"},
     "log": _LOG | {
         "help": "log of one's own: a table of clicks (CSV, TSV, JSON lines, Parquet, Arrow), or "

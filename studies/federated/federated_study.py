@@ -77,7 +77,7 @@ class Federated(Study):
     )
     queries: int = setting(1000, "navigational queries, and as many informational ones")
     configurations: int = setting(5, "pages of each query", metavar="N")
-    sessions: int = setting(200_000, "sessions of each user and type", least=100, metavar="N")
+    impressions: int = setting(200_000, "sessions of one page, by user and type", least=100, metavar="N")
     seeds: int = setting(5)
     first_seed: int = setting(0, "the first seed", least=0, metavar="N")
     suppressed: float = setting(
@@ -92,13 +92,13 @@ class Federated(Study):
     @classmethod
     def presets(cls) -> dict[str, Self]:
         """Return "quick" (300 queries of either intent, one seed) and "paper"."""
-        return {"quick": cls(queries=300, sessions=60_000, seeds=1), "paper": cls()}
+        return {"quick": cls(queries=300, impressions=60_000, seeds=1), "paper": cls()}
 
     @classmethod
     def small(cls) -> Self:
         """Return a run that takes a moment."""
         return cls(
-            ("FCM",), ("images", LOCATION), queries=20, configurations=3, sessions=1500, seeds=1,
+            ("FCM",), ("images", LOCATION), queries=20, configurations=3, impressions=1500, seeds=1,
             resamples=20, slots=4,
         )  # fmt: skip
 
@@ -116,7 +116,7 @@ class Federated(Study):
 
     def _pages(self, user: str, vertical: str, seed: int) -> PageSetting:
         return PageSetting(
-            user, vertical, seed, self.queries, self.configurations, self.sessions, self.slots,
+            user, vertical, seed, self.queries, self.configurations, self.impressions, self.slots,
             self.noise,
         )  # fmt: skip
 
