@@ -77,7 +77,7 @@ class Federated(Study):
     )
     queries: int = setting(1000, "navigational queries, and as many informational ones")
     configurations: int = setting(5, "pages of each query", metavar="N")
-    impressions: int = setting(200_000, "sessions of one page, by user and type", least=100, metavar="N")
+    impressions: int = setting(200_000, "sessions of one page, by user and type", least=100)
     seeds: int = setting(5)
     first_seed: int = setting(0, "the first seed", least=0, metavar="N")
     suppressed: float = setting(

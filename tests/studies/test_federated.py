@@ -262,7 +262,7 @@ def test_a_user_without_satisfaction_has_one_kind_of_sessions():
         ({"suppressed": 1.0}, "^suppressed must be between 0 and 1, not 1.0$"),
         ({"noise": -1.0}, "^noise must be at least 0, not -1.0$"),
         ({"slots": 21}, "^slots must be at most 20, not 21$"),
-        ({"sessions": 99}, "^sessions must be at least 100"),
+        ({"impressions": 99}, "^impressions must be at least 100"),
     ],
 )
 def test_settings_that_cannot_run(changes, message):
