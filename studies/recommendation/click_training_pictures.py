@@ -69,20 +69,24 @@ def _percent(number: Interval) -> str:
 
 
 def labels_tables(rows: Sequence[Row]) -> list[ResultTable]:
-    """Return a table for each recommender: users by what it learned from."""
+    """Return a table for each recommender: users by what it learned from.
+
+    What learns nothing earns the same by all labels, so it has one row.
+    """
     users, kinds = distinct(rows, "user"), distinct(rows, "labels")
     tables = []
     for system in distinct(rows, "system"):
+        learned = {"nothing": kinds[0]} if system == UNTAUGHT else {kind: kind for kind in kinds}
         metrics = [Metric(user, lower_is_better=False, digits=2) for user in users]
         table = ResultTable(
             metrics, f"{system}: click-through rate in percent by what it learned from"
         )
-        for kind in kinds:
+        for label, kind in learned.items():
             own = where(rows, system=system, labels=kind)
             values = {
                 user: [100.0 * row["rate"] for row in where(own, user=user)] for user in users
             }
-            table.add(kind, values, [row["seed"] for row in where(own, user=users[0])])
+            table.add(label, values, [row["seed"] for row in where(own, user=users[0])])
         tables.append(table)
     return tables
 

@@ -8,7 +8,7 @@ import pytest
 
 from clickgym import studies
 from clickgym.studies.engine.rows import where
-from clickgym.studies.recommendation.click_training_pictures import cost_table
+from clickgym.studies.recommendation.click_training_pictures import cost_table, labels_tables
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,16 @@ def test_clicks_of_the_user_without_bias_are_the_reference(clicks):
 def test_what_learns_nothing_earns_the_same_by_all_labels(clicks):
     for user in ("no-bias", "examination-log"):
         assert len({row["rate"] for row in where(clicks, user=user, system="random")}) == 1
+
+
+def test_what_learns_nothing_has_one_row_and_what_learns_one_for_each_label(clicks):
+    of_random, of_popularity = labels_tables(clicks)
+    assert of_random.models == ["nothing"]
+    assert of_popularity.models == [
+        "ratings", "no-bias clicks", "own clicks", "IPW true", "IPW fitted", "PBM",
+    ]  # fmt: skip
+    expected = where(clicks, system="random", user="no-bias")[0]["rate"]
+    assert of_random.values("nothing", "no-bias") == pytest.approx([100.0 * expected])
 
 
 def test_what_learns_earns_more_than_what_does_not(clicks):
