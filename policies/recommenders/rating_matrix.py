@@ -108,10 +108,10 @@ class Places:
                 "this world has no query_ids and doc_ids, by which recommenders find its users "
                 "and items among the ratings; Ratings.world makes one that has"
             )
-        self.user = _find(world.query_ids, train.user_ids, "user")
+        self.user = find_names(world.query_ids, train.user_ids, "user")
         self.n_items = train.n_items
         self._ids = world.doc_ids
-        self._item = _find(self._ids.names.astype(self._ids.dtype), train.item_ids, "item")
+        self._item = find_names(self._ids.names.astype(self._ids.dtype), train.item_ids, "item")
 
     def items(self, start: int, end: int) -> Integers:
         """Return the items of the documents of some queries: (1, N) or (end - start, N).
@@ -129,7 +129,7 @@ class Places:
         return result
 
 
-def _find(names: NDArray[Any], known: NDArray[np.str_], what: str) -> Integers:
+def find_names(names: NDArray[Any], known: NDArray[np.str_], what: str) -> Integers:
     """Return the index in ``known`` of each name; one that is not there is an error."""
     order = np.argsort(known)
     place = np.minimum(np.searchsorted(known, names, sorter=order), len(known) - 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import clickmodels, data, envs, policies
 from ...common.typing import Floats, Integers
+from ...policies.recommenders.rating_matrix import find_names
 
 LOWEST_PROPENSITY = 0.01  # so that a click counts as at most a hundred
 _RANDOM_PAGES = 20_000
@@ -46,8 +46,8 @@ class ShownPairs:
         query, document = pairs // world.n_docs, pairs % world.n_docs
         assert world.query_ids is not None
         assert world.doc_ids is not None
-        user = _find(world.query_ids[query], ratings.user_ids)
-        item = _find(world.doc_ids[query, document], ratings.item_ids)
+        user = find_names(world.query_ids[query], ratings.user_ids, "user")
+        item = find_names(world.doc_ids[query, document], ratings.item_ids, "item")
         rated = data.Ratings(user, item, np.ones_like(user), ratings.user_ids, ratings.item_ids)
         return cls(query, document, rated, row, np.asarray(log.clicks, dtype=np.float64))
 
@@ -72,11 +72,6 @@ class ShownPairs:
         known = getattr(model, "attractiveness", None)
         table = model.relevance() if known is None else known
         return np.asarray(table[self.query, self.document], dtype=np.float64)
-
-
-def _find(names: NDArray[np.str_], known: NDArray[np.str_]) -> Integers:
-    order = np.argsort(known)
-    return np.asarray(order[np.searchsorted(known, names, sorter=order)], dtype=np.int64)
 
 
 def slot_propensities(

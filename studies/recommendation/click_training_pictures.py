@@ -42,8 +42,8 @@ def cost_table(rows: Sequence[Row]) -> PlainTable:
         "user", [RATINGS, UNBIASED, CLICKS, "bias costs", *(f"back by {kind}" for kind in others)],
         f"Deployed on the same user. Bias costs: {UNBIASED} minus {CLICKS}. Back: what learning "
         f"from other labels adds to {CLICKS}, in brackets as a share of the cost where the cost is "
-        f"above chance. IPW: clicks weighted by inverse propensities, the user's own or those that "
-        f"a PBM finds in the log. ±: 95% intervals over splits; {seeds}.",
+        f"above chance. IPW: clicks over the sum of propensities of the same impressions, the "
+        f"user's own or those that a PBM finds in the log. ±: 95% intervals over splits; {seeds}.",
     )  # fmt: skip
     for user in distinct(rows, "user"):
         own = where(rows, user=user)
