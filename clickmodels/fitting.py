@@ -54,6 +54,11 @@ def takes_parameters(name: str) -> bool:
     return cls.table_fit is not None and cls.table_fit.network is not None
 
 
+def parameters_of(name: str, parameters: str) -> str:
+    """Return ``parameters``, or tables where embeddings are asked for and the model has none."""
+    return TABLE if parameters == EMBEDDING and not takes_parameters(name) else parameters
+
+
 def is_random(name: str, parameters: str = "table") -> bool:
     """Return whether fitting the model uses its seed."""
     cls = registered_class(name)
@@ -118,7 +123,7 @@ def fit(
         if not validation.impressions > 0:
             raise ValueError("validation has no impressions")
         settings["validation"] = validation
-    _check_parameters(name, parameters)
+    check_parameters(name, parameters)
     if parameters == GRADE:
         return _fit_by_grade(name, log, world, seed, members, bootstrap, **settings)
     if members is None:
@@ -137,7 +142,8 @@ def fit(
     return _note_log(Ensemble(models), log, world)
 
 
-def _check_parameters(name: str, parameters: str) -> None:
+def check_parameters(name: str, parameters: str) -> None:
+    """Raise unless ``fit`` takes the model with these ``parameters``."""
     checks.choice(parameters, PARAMETERS, "parameters")
     takes = {TABLE: True, EMBEDDING: takes_parameters(name), GRADE: takes_grades(name)}
     if not takes[parameters]:

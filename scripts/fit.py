@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clickgym import clickmodels, data, studies
+from clickgym.clickmodels.fitting import GRADE, PARAMETERS, takes_grades
 from clickgym.common.runtime import say
 from clickgym.scripts._shared.command_inputs import real_logs, require_files
 from clickgym.scripts._shared.command_options import option, parse
@@ -50,7 +51,10 @@ class Fit(LogOptions):
     model: list[str] = option(
         ["PBM", "UBM", "DBN"], "click model, or all for every one", also=("all",)
     )
-    parameters: str = option("table")
+    parameters: str = option(
+        "table", "kind of parameters; grade: documents of one grade share them",
+        choices=PARAMETERS,
+    )  # fmt: skip
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
     queries: int | None = option(None)
@@ -129,20 +133,28 @@ def _split(
     return list(log.split_by(settings.split_by, settings.split, settings.seed))
 
 
+def choose_models(settings: Fit) -> tuple[str, ...]:
+    """Return the models to fit; "all" are those that have the parameters by grade, if asked for."""
+    if "all" not in settings.model:
+        return tuple(dict.fromkeys(settings.model))
+    anyone = settings.parameters != GRADE
+    return tuple(name for name in clickmodels.names() if anyone or takes_grades(name))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, judge, print and save."""
     settings = parse(Fit, "fit", arguments)
     check_inputs(settings)
     out = Path(settings.out)
     require_writable(out)
-    names = clickmodels.names() if "all" in settings.model else tuple(settings.model)
     found = read_parts(settings)
     study = studies.FitLog(
         settings.log or settings.pyclick or " ".join(settings.sessions or []),
         studies.LogSetting.from_logs(found.world, found.parts),
-        tuple(dict.fromkeys(names)), settings.seeds, settings.parameters,
+        choose_models(settings), settings.seeds, settings.parameters,
         tuple(settings.module or ()),
     )  # fmt: skip
+    study.check()
     compare_settings(out, study, settings.overwrite)
     if found.report is not None:
         say(found.report)

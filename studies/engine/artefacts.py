@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ... import clickmodels, data, envs, evaluation, policies
 from ...clickmodels import NotExact
-from ...clickmodels.fitting import takes_parameters
+from ...clickmodels.fitting import parameters_of
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
 from ..worlds import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
@@ -89,9 +88,9 @@ def fit_parts(
     seed: int,
     parameters: str,
 ) -> clickmodels.ClickModel:
-    """Return a model fitted to a log's parts; ``parameters`` are for models with that choice."""
-    options: dict[str, Any] = {"parameters": parameters} if takes_parameters(name) else {}
-    return clickmodels.fit(name, train, world, seed=seed, validation=validation, **options)
+    """Return a model fitted to a log's parts; embeddings are for models with that choice."""
+    kind = parameters_of(name, parameters)
+    return clickmodels.fit(name, train, world, seed=seed, validation=validation, parameters=kind)
 
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:

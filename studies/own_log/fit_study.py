@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ...clickmodels.fitting import GRADE, PARAMETERS, check_parameters
 from ...clickmodels.registry import registered_class
 from ...evaluation import Interval
 from ...evaluation.reporting.figures import new_figure
@@ -52,7 +53,7 @@ class FitLog(Study):
     )
     model: tuple[str, ...] = setting(("PBM", "UBM", "DBN"))
     seeds: int = setting(1)
-    parameters: str = setting("table", choices=("table", "embedding"))
+    parameters: str = setting("table", choices=PARAMETERS)
     modules: tuple[str, ...] = setting((), flag="module", later=True)
 
     def check(self) -> None:
@@ -61,7 +62,11 @@ class FitLog(Study):
         super().check()
         if self.logs.made is None:
             raise ValueError("logs must be made by LogSetting.from_logs")
-        parts = self.logs.made[1]
+        world, parts = self.logs.made
+        if self.parameters == GRADE:
+            world.require_grades("parameters='grade' needs")
+            for name in self.model:
+                check_parameters(name, GRADE)
         for name in ("train", "test"):
             if name not in parts or not len(parts[name]):
                 raise ValueError(f"logs has no pages in the part to {_PURPOSE[name]}")

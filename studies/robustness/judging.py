@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import evaluation
 from ...clickmodels import ClickModel, NotExact
-from ...clickmodels.fitting import is_random, takes_parameters
+from ...clickmodels.fitting import is_random, parameters_of
 from ...clickmodels.registry import registered_class
 from ...common import checks
 from ...data import ClickLog, World
@@ -119,7 +119,7 @@ def judge_log(
 
 def fit_is_random(name: str, parameters: str) -> bool:
     """Return whether another seed gives another fit."""
-    return is_random(name, parameters if takes_parameters(name) else "table")
+    return is_random(name, parameters_of(name, parameters))
 
 
 def judge_grades(

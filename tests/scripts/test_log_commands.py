@@ -13,6 +13,8 @@ from clickgym import clickmodels, data, evaluation
 from clickgym.data import ClickLog
 from clickgym.evaluation import Metric, ResultTable
 from clickgym.scripts import main
+from clickgym.scripts._shared.command_options import parse
+from clickgym.scripts.fit import Fit, choose_models
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WORLD = ["--queries", "20", "--docs", "10"]
@@ -160,6 +162,22 @@ def test_the_settings_of_a_fit_are_saved(log_file, fitted):
     assert (settings["log"], settings["model"]) == (str(log_file), FITTED)
 
 
+def test_models_are_fitted_by_grade(log_file, tmp_path):
+    fit(log_file, tmp_path, "--model", "UBM", "--parameters", "grade")
+    train, validation, _ = ClickLog.load(log_file).split((0.8, 0.1, 0.1), 0)
+    expected = clickmodels.fit("UBM", train, world(), 0, validation, parameters="grade")
+    found = clickmodels.ClickModel.load(tmp_path / "UBM.safetensors")
+    np.testing.assert_array_equal(
+        found.by_grade.attractiveness, expected.by_grade.attractiveness
+    )
+
+
+def test_all_models_by_grade_are_those_that_have_grades():
+    by_grade = parse(Fit, "fit", ["--model", "all", "--parameters", "grade"])
+    assert {"UBM", "dCTR"} <= set(choose_models(by_grade)) < set(clickmodels.names())
+    assert choose_models(parse(Fit, "fit", ["--model", "all"])) == clickmodels.names()
+
+
 def test_a_fit_can_be_judged_on_another_log(log_file, tmp_path):
     other = tmp_path / "other.parquet"
     collect(other, "--seed", "1")
@@ -217,6 +235,7 @@ WRONG_FITS = {
     "two logs": (["--pyclick", "real.txt"], "give one of --log, --pyclick and --sessions"),
     "unknown model": (["--model", "PBM", "PBMM"], r"--model must be one of .*PBM, .*not 'PBMM'"),
     "model without fit": (["--model", "CoCM"], r"not 'CoCM'"),
+    "no model by grade": (["--model", "PBM", "NCM", "--parameters", "grade"], "NCM has no param"),
     "one share": (["--split", "1.0"], "--split takes two or three shares"),
     "shares": (["--split", "0.5", "0.6"], "--split must be shares that sum to 1, not 0.5 0.6"),
 }

@@ -122,6 +122,7 @@ def test_columns_are_given_by_one_option(table, tmp_path):
         (["--column", "page=", "rank="], "give --column page=…, --column rank=… or --column ses"),
         (["--split", "1", "0"], "--split leaves no page to test"),
         (["--world", "missing"], "missing: no such file"),
+        (["--parameters", "grade"], "parameters='grade' needs grades, and this world has none"),
     ],
 )
 def test_a_wrong_option_is_named_and_nothing_is_written(table, tmp_path, capsys, options, message):
