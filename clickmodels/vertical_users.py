@@ -23,7 +23,6 @@ from .grade_users import scaled_gain
 from .verticals.fcm import FCM
 from .verticals.vcm import VCM
 
-TYPES = ("news", "images", "video", "location")
 # Attention by position of the block; the last number goes on.
 MEDIA = (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.3, 0.25, 0.2, 0.15, 0.1)
 TEXT = (0.95, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)

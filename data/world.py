@@ -26,6 +26,7 @@ ARGUMENTS = (
     "relevance", "features", "query_probs", "candidates", "query_ids", "doc_ids", "max_grade",
     "name", "vertical",
 )  # fmt: skip
+VERTICALS = ("news", "images", "video", "location")  # the types of blocks with a name, from 0 on
 # In the fingerprint, where they are given.
 INDEXED = ("relevance", "candidates", "features", "query_ids", "doc_ids", "vertical")
 
@@ -53,8 +54,8 @@ class World:
     name : str
         For people; not part of the fingerprint.
     vertical : (Q,) integers, optional
-        The type of each query's vertical block (images, news, …), 0 .. T-1; -1 = none. Kept as
-        int32.
+        The type of each query's vertical block, from 0 on (0 news, 1 images, 2 video, 3 location;
+        others are free); -1 = none. Kept as int32.
 
     Notes
     -----
@@ -303,9 +304,9 @@ class World:
         return result.with_fingerprint(self.fingerprint)
 
     def with_vertical(self, vertical: ArrayLike | None) -> World:
-        """Return this world with blocks of these types, (Q,), -1 = none; its indices mean more.
+        """Return this world with a type of vertical block for each query, (Q,), -1 = none.
 
-        So it has a fingerprint of its own.
+        It is another world, with a fingerprint of its own: logs and models of this one do not fit.
         """
         return World(**{**{name: self.__dict__[name] for name in ARGUMENTS}, "vertical": vertical})
 

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from ..clickmodels import ClickModel, user_names
-from ..clickmodels.vertical_users import TYPES
 from ..common.typing import Booleans, Integers
 from ..data import World, embedded_vertical_world
+from ..data.world import VERTICALS
 from .rewards import FEDERATED_REWARDS, Reward
 from .settings import EnvironmentSettings
 from .spaces import action_space, observation_space
@@ -88,8 +88,8 @@ class FederatedSettings(EnvironmentSettings):
     def block_name(self, query: int) -> str:
         """Return what a query's block is called: true users have names for their types."""
         kind = int(self.types[query])
-        named = not self.learned and 0 <= kind < len(TYPES) and self.n_types <= len(TYPES)
-        return TYPES[kind] if named else f"type {kind}"
+        named = not self.learned and 0 <= kind < len(VERTICALS) and self.n_types <= len(VERTICALS)
+        return VERTICALS[kind] if named else f"type {kind}"
 
 
 def allowed_places(world: World, slots: int) -> Booleans:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ...clickmodels.vertical_users import TYPES
+from ...data.world import VERTICALS
 from ..claims import Claim, Finding, every_above
 from .abandonment_cells import ABANDONED, DIFFERENCE, GOOD, OTHERS
 from .correlation_cells import (
@@ -30,7 +30,7 @@ from .drawn_pages import INTENTS
 from .federated_findings import find
 from .federated_rows import ABANDONMENT, ATTENTION, CORRELATION, SHOWN, Pooled, PooledRows
 
-NEWS, IMAGES, VIDEO, LOCATION = TYPES
+NEWS, IMAGES, VIDEO, LOCATION = VERTICALS
 ALIKE, CLOSE = 0.05, 0.02  # correlations that are similar, and nearly the same
 MODEL_BASED = (EBU, UDCM, UDBN, UUBM, UFCM, UVCM)
 _FUTURE = "the paper's future work"

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from ... import clickmodels
-from ...clickmodels.vertical_users import TYPES
 from ...common.typing import Integers
 from ...data import World
+from ...data.world import VERTICALS
 from .drawn_pages import DrawnPages, draw_pages, draw_world
 
 ALL = "all"  # queries of either intent together
@@ -59,7 +59,7 @@ class Scene:
 @lru_cache(maxsize=2)
 def scene_of(setting: PageSetting) -> Scene:
     """Return the scene of a setting."""
-    vertical = TYPES.index(setting.vertical)
+    vertical = VERTICALS.index(setting.vertical)
     world = draw_world(setting.queries, vertical, draw_seed(setting, "world"))
     pages = draw_pages(
         world, setting.configurations, setting.slots, setting.noise, draw_seed(setting, "pages")
@@ -72,6 +72,7 @@ def scene_of(setting: PageSetting) -> Scene:
 
 def draw_seed(setting: PageSetting, part: str) -> int:
     """Return the seed of one part of what is drawn: another for each type and user."""
-    own = (TYPES.index(setting.vertical), clickmodels.user_names("verticals").index(setting.user))
+    users = clickmodels.user_names("verticals")
+    own = (VERTICALS.index(setting.vertical), users.index(setting.user))
     entropy = (setting.seed, _PARTS.index(part), *(() if part in _SHARED else own))
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from ... import clickmodels
-from ...clickmodels.vertical_users import TYPES
 from ...common import checks
+from ...data.world import VERTICALS
 from ...evaluation.reporting.formats import ledger_markdown
 from ...evaluation.reporting.page import ledger_section
 from ..claims import ledger_lines
@@ -73,7 +73,7 @@ class Federated(Study):
         known=partial(clickmodels.user_names, "verticals"),
     )
     verticals: tuple[str, ...] = setting(
-        TYPES, "type of the block", flag="vertical", choices=TYPES
+        VERTICALS, "type of the block", flag="vertical", choices=VERTICALS
     )
     queries: int = setting(1000, "navigational queries, and as many informational ones")
     configurations: int = setting(5, "pages of each query", metavar="N")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from ...clickmodels.vertical_users import TYPES
+from ...data.world import VERTICALS
 from ...evaluation.reporting.formats import PlainTable, Shown
 from .abandonment_cells import ARMS, KINDS
 from .correlation_cells import (
@@ -33,8 +33,8 @@ from .federated_rows import (
 )
 from .federated_setting import ALL
 
-LOCATION = TYPES[3]
-TABLES = dict(zip(TYPES, range(2, 6), strict=True))  # the paper's number of each type's table
+LOCATION = VERTICALS[3]
+TABLES = dict(zip(VERTICALS, range(2, 6), strict=True))  # the paper's number of each type's table
 _BOLD = "bold"
 _NAMES = {"anyUBM": "P(any click), UBM", "anyFCM": "P(any click), FCM",
           "anyVCM": "P(any click), VCM"}  # fmt: skip
@@ -49,7 +49,7 @@ _LEGEND = (
 def kinds_of(found: PooledRows) -> tuple[list[str], list[str]]:
     """Return the users and the types that there are, types in the paper's order."""
     types = found.values("vertical")
-    return found.values("user"), [name for name in TYPES if name in types]
+    return found.values("user"), [name for name in VERTICALS if name in types]
 
 
 def name_intent(intent: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ... import clickmodels, data, envs, evaluation, policies
-from ...clickmodels.vertical_users import TYPES
 from ...common import checks
+from ...data.world import VERTICALS
 from ...evaluation.reporting.formats import ledger_markdown
 from ...evaluation.reporting.page import ledger_section
 from ...policies.placing.best import REWARDS
@@ -118,14 +118,14 @@ def _world(cell: PlacingCell) -> data.World:
 @lru_cache(maxsize=2)
 def _make_world(n_queries: int, n_docs: int, seed: int) -> data.World:
     """Return a synthetic world in which every query has a block, of types in equal shares."""
-    types = np.random.default_rng((seed, 20)).integers(0, len(TYPES), n_queries)
+    types = np.random.default_rng((seed, 20)).integers(0, len(VERTICALS), n_queries)
     return data.synthetic_world(n_queries, n_docs, seed=seed).with_vertical(types)
 
 
 def _user(cell: PlacingCell) -> clickmodels.ClickModel:
     return clickmodels.true_user(
-        cell.user, _world(cell), slots=cell.slots, satisfied=np.full(len(TYPES), cell.satisfied),
-        blind=False,
+        cell.user, _world(cell), slots=cell.slots,
+        satisfied=np.full(len(VERTICALS), cell.satisfied), blind=False,
     )  # fmt: skip
 
 

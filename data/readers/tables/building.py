@@ -15,13 +15,14 @@ from ....common.typing import Floats, Integers
 from ...document_ids import DocumentIds
 from ...log import ClickLog
 from ...world import World
+from .blocks import usual_types
 from .columns import IDS
 from .labels import Labels
 from .report import LogReport
 from .rows import Rows
 from .slots import Slots, first_rows
 from .sources import BadLog
-from .values import EMPTY, Ids, as_mask, as_texts, number, page_array, whole_number
+from .values import Ids, number, page_array
 
 _KEPT = ("session", "user", "time", "page")  # roles that stay with the log
 _BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"  # white space of any script, and marks of no width
@@ -92,7 +93,10 @@ def build_world_and_log(
     counts = np.bincount(query, weight, len(queries))
     if not counts.sum() > 0:
         raise BadLog(f"{rows.source.where}: the weights are all 0")
-    types, places = _verticals(rows, slots, width)
+    types, places = _verticals(slots, width, rows.report)
+    vertical = slots.blocks
+    if vertical is not None:
+        vertical = usual_types(query, vertical[:, 0], weight, len(queries), rows.report)
     candidates = np.full(pairs.shape, wanted.catalogue)
     candidates[pairs.query, pairs.place] = True
     world = World(
@@ -104,7 +108,7 @@ def build_world_and_log(
         doc_ids=_name_documents(pairs, wanted.catalogue),
         max_grade=wanted.max_grade,
         name=wanted.name,
-        vertical=None if types is None else _usual_types(query, types, weight, len(queries)),
+        vertical=vertical,
     )
     log = ClickLog(
         query.astype(np.int32), ranking, clicks, propensity, weight, vertical=types,
@@ -263,51 +267,15 @@ def _weights(rows: Rows, slots: Slots) -> Floats | None:
 
 
 def _verticals(
-    rows: Rows, slots: Slots, width: int
+    slots: Slots, width: int, report: LogReport
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]] | tuple[None, None]:
-    """Return the type of each page's vertical and how many results stand above it, -1 for none."""
-    column, place_column = rows.column("vertical"), rows.column("vertical_position")
-    if column is None or place_column is None:
+    """Return the type of the block that each page shows and its place, (n,); -1 for none."""
+    if slots.blocks is None:
         return None, None
-    places = whole_number(place_column, "vertical_position", rows.source, -1)[slots.row]
-    types = _types(column, rows)[slots.row]
-    none = (types < 0) | (places < 0)
-    places[none] = types[none] = -1
-    rows.report.count("cut_verticals", int((places > width).sum()))
-    if types.max() > np.iinfo(np.int32).max:
-        row = rows.source.describe_row(int(slots.row[types.argmax()]))
-        raise BadLog(f"{row}: the vertical is {types.max()}, which is no type")
-    return types.astype(np.int32), np.minimum(places, width).astype(np.int32)
-
-
-def _types(column: pa.ChunkedArray, rows: Rows) -> Integers:
-    """Return types as numbers; texts are numbered in alphabetical order, blank ones are -1."""
-    texts = pc.utf8_trim_whitespace(pc.fill_null(as_texts(column), ""))
-    given = pc.if_else(pc.is_in(pc.utf8_lower(texts), pa.array(EMPTY)), "", texts)
-    if as_mask(pc.match_substring_regex(given, r"^(-?\d+(\.0*)?)?$")).all():
-        return whole_number(column, "vertical", rows.source, -1)
-    names = sorted(set(pc.unique(given).to_pylist()) - {"", "-1"})
-    numbered = ", ".join(f"{place} = {name}" for place, name in enumerate(names))
-    rows.report.notes.append(f"Types of verticals: {numbered}")
-    found = pc.index_in(given, value_set=pa.array(names, pa.string()))
-    return pc.fill_null(found, -1).to_numpy().astype(np.int64)
-
-
-def _usual_types(
-    query: Integers, types: NDArray[np.int32], weight: Floats | None, n_queries: int
-) -> Integers:
-    """Return the type that most pages of each query show, (Q,); -1 where none shows any."""
-    n_types = int(types.max(initial=-1)) + 1
-    if n_types == 0:
-        return np.full(n_queries, -1)
-    shown = types >= 0
-    pairs = query[shown] * np.int64(n_types) + types[shown]
-    distinct, group = np.unique(pairs, return_inverse=True)
-    counts = np.bincount(group, None if weight is None else weight[shown], len(distinct))
-    order = np.lexsort((-distinct, counts))  # the last of a query wins: most pages, lowest type
-    result = np.full(n_queries, -1)
-    result[distinct[order] // n_types] = distinct[order] % n_types
-    return result
+    shown = (slots.blocks >= 0).all(axis=1)
+    types, places = np.where(shown, slots.blocks.T, -1).astype(np.int32)
+    report.count("cut_verticals", int((places > width).sum()))
+    return types, np.minimum(places, width, dtype=np.int32)
 
 
 def _extra(rows: Rows, slots: Slots, names: tuple[str, ...]) -> dict[str, Any]:

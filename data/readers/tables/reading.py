@@ -85,8 +85,9 @@ def read_log(
         ids of clicked documents.
     vertical, vertical_position : str
         Names of columns, both or neither, guessed as well: the type of the page's vertical block,
-        a number from 0 on or a text, and how many results stand above it. Empty or below 0 is
-        none. Types that are texts are numbered in alphabetical order, as the report says.
+        a number from 0 on or a text, and how many results stand above it. Empty or -1 is none.
+        Of texts, news, images, video and location are 0 to 3, others follow in alphabetical
+        order, as the report says.
     features : str or sequence of str
         Columns of numbers, or one column of lists: the documents' features.
     extra : str or sequence of str

@@ -48,6 +48,7 @@ ODDITIES = {
     "unknown_labels": "grades of documents that no page shows (dropped)",
     "cut_slots": "documents beyond the last slot (dropped)",
     "cut_clicks": "clicks beyond the last slot (dropped)",
+    "vertical_conflicts": "pages whose rows have different verticals (the first is taken)",
     "cut_verticals": "verticals below the last slot (taken to stand right below it)",
     "clickless_pages": "pages without a click (dropped, as asked)",
     "ungraded_pages": "pages of queries without a grade (dropped, as asked)",

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ....common.typing import Booleans, Floats, Integers
+from .blocks import page_blocks
 from .clicks import clicks_of_lists, clicks_of_rows
 from .columns import Columns
 from .lists import (
@@ -140,6 +141,7 @@ def _from_rows(rows: Rows) -> Slots:
     slots = _assemble(page, order, n_pages, row, Ids(query.codes[row], query.names), document)
     slots.repeats = _name_repeats(rows)
     _check_weights(rows, page, row)
+    slots.blocks = _blocks(rows, page, n_pages)
     slots.clicked = clicks_of_rows(rows.required("click"), page, order, slots, source, rows.report)
     column = rows.column("grade")
     if column is not None:
@@ -256,6 +258,11 @@ def _check_weights(rows: Rows, page: Integers, first: Integers) -> None:
         rows.report.count("weight_conflicts", len(np.unique(page[differ])))
 
 
+def _blocks(rows: Rows, page: Integers, n_pages: int) -> Integers | None:
+    types, places = rows.column("vertical"), rows.column("vertical_position")
+    return page_blocks(types, places, page, n_pages, rows.source, rows.report)
+
+
 def _codes_or_none(column: pa.ChunkedArray) -> Integers:
     """Return numbers of equal ids, (n,); -1 where there is none, as of a user not logged in."""
     encoded = one_dictionary(column.cast(value_type(column)))
@@ -307,6 +314,7 @@ def _from_lists(rows: Rows) -> Slots:
     check_ranks(page, document.codes, rank, order, rows.report, inside)
     every = np.arange(len(lengths))
     slots = _assemble(page, order, len(lengths), every, query, document)
+    slots.blocks = _blocks(rows, every, len(lengths))
     slots.clicked = clicks_of_lists(
         rows.required("click"), lengths, order, slots, source, rows.report
     )

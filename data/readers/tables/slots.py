@@ -33,6 +33,8 @@ class Slots:
     propensity : (S,) or None
         Of each slot.
     features : (S, F) or None
+    blocks : (n, 2) or None
+        Type and place of each page's vertical block; -1 where there is none.
     repeats : str
         The oddity that a document twice on a page is: by how pages were told apart, it may
         have different causes.
@@ -46,6 +48,7 @@ class Slots:
     grade: Integers | None = None
     propensity: Floats | None = None
     features: Floats | None = None
+    blocks: Integers | None = None
     repeats: str = "repeated_documents"
 
     @property
@@ -65,6 +68,7 @@ class Slots:
             lengths=self.lengths[kept],
             row=self.row[kept],
             query=Ids(self.query.codes[kept], self.query.names),
+            blocks=None if self.blocks is None else self.blocks[kept],
         )
 
     def cut(self, slots: int) -> Slots:
