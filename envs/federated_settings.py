@@ -44,6 +44,8 @@ class FederatedSettings(EnvironmentSettings):
     ) -> None:
         if user is None and click_model is None:
             user = USER
+        if user is not None and click_model is not None:
+            raise ValueError("give user or click_model, not both: each says who clicks")
         known = user_names("verticals")
         if isinstance(user, str) and user not in known:
             raise ValueError(

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ...clickmodels import SDBN, ClickModel, Ensemble, registered
 from ...clickmodels.base import GENERATIVE
+from ...clickmodels.fitting import takes_grades
 from ...clickmodels.registry import registered_class
 from ...common import checks
 from ...common.typing import Floats, Integers
@@ -88,12 +89,14 @@ def _any_click(model: ClickModel, pages: _Pages) -> Floats:
 class _ModelMetric:
     """A metric of a click model.
 
-    ``changes`` are arguments of the model's constructor that the metric reads it with.
+    ``changes`` are arguments of the model's constructor that the metric reads it with, ``fitted``
+    how ``fit`` is called for it besides.
     """
 
     model: str
     measure: Callable[[ClickModel, _Pages], Floats]
     changes: Mapping[str, Any] = field(default_factory=dict)
+    fitted: str = ""
 
 
 def _dcg(pages: _Pages) -> Floats:
@@ -111,7 +114,7 @@ def _err(pages: _Pages) -> Floats:
 _PLAIN: dict[str, Callable[[_Pages], Floats]] = {"DCG": _dcg, "ERR": _err}
 # Names of papers that are not a form and a model's name.
 _NAMED = {
-    "EBU": _ModelMetric("SDBN", _utility),
+    "EBU": _ModelMetric("SDBN", _utility, fitted=", method='clicked'"),
     "uFCM": _ModelMetric("FCM", _utility, {"latent": "slot"}),
     "uFCM-page": _ModelMetric("FCM", _utility, {"latent": "page"}),
 }
@@ -225,12 +228,14 @@ def _read_model(
     name: str, wanted: _ModelMetric, model: ClickModel | None, pages: _Pages
 ) -> ClickModel:
     """Return the model by grade that a metric reads."""
-    how = f"clickmodels.fit({wanted.model!r}, log, world, parameters='grade')"
+    how = f"{wanted.model} by hand, of one query whose candidates are the grades; fit has none"
+    if takes_grades(wanted.model):
+        how = f"clickmodels.fit({wanted.model!r}, log, world, parameters='grade'{wanted.fitted})"
     if model is None:
-        raise ValueError(f"{name} needs a model: {how}, or a {wanted.model} given by grade")
+        raise ValueError(f"{name} needs a model: {how}")
     if not isinstance(model, ClickModel) or model.name != wanted.model:
         given = getattr(model, "name", type(model).__name__)
-        raise ValueError(f"{name} needs a {wanted.model}, not {given}: {how}")
+        raise ValueError(f"{name} needs the model {wanted.model}, not {given}: {how}")
     found = _by_grade(name, model, pages)
     if wanted.changes:
         found = type(found).from_state(**{**found.state(), **wanted.changes})

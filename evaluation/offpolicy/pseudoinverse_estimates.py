@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 
 from ...common import checks
+from ...common.runtime import warn_caller
 from ...common.typing import Floats, Integers
 from ...policies.placing.pages import place_log_probs
 from ...policies.slates.moments import SAMPLES
-from .importance import say_estimated
+from .importance import NoOverlap, say_estimated
 from .inputs import Inputs
 from .pseudoinverse_weights import PseudoinverseWeights
 from .slate_estimates import RowWeights, SlateEstimate, estimate_by_weights
@@ -104,10 +105,10 @@ def _weigh_places(inputs: Inputs, tables: PseudoinverseWeights) -> Floats | None
     rows, position = np.arange(len(log)), log.vertical_position
     column = np.zeros(len(log), dtype=np.int64) if position is None else position + 1
     query = log.query.astype(np.int64)
-    wanted, shown = (
-        place_log_probs(policy, query, log.ranking, inputs.world)[rows, column]
-        for policy in (target, logging)
+    asked, logged = (
+        place_log_probs(policy, query, log.ranking, inputs.world) for policy in (target, logging)
     )
+    wanted, shown = asked[rows, column], logged[rows, column]
     never = np.isneginf(shown)
     if never.any():
         row = int(never.argmax())
@@ -115,7 +116,20 @@ def _weigh_places(inputs: Inputs, tables: PseudoinverseWeights) -> Floats | None
             f"row {row} has its block at {column[row] - 1} for query {query[row]}, where the "
             "logging policy never places it: its propensity is zero"
         )
+    _warn_of_places(query, np.where(np.isneginf(logged), np.exp(asked), 0.0).sum(axis=1))
     return np.exp(wanted - shown)
+
+
+def _warn_of_places(query: Integers, outside: Floats) -> None:
+    """Warn where logging never places a block as the target does, with ``outside`` (n,) chances."""
+    if outside.any():
+        worst = int(outside.argmax())
+        warn_caller(
+            "the target places blocks where the logging policy never does, for "
+            f"{len(np.unique(query[outside > 0]))} of {len(np.unique(query))} queries (most for "
+            f"query {query[worst]}, probability {outside[worst]:.2g}): those rewards are unknown",
+            NoOverlap,
+        )
 
 
 def _find_places(inputs: Inputs, tables: PseudoinverseWeights) -> Integers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...common import checks
 from ...common.typing import Floats, Integers
@@ -49,11 +49,13 @@ class Placed(PolicyWrapper):
         super().__init__(policy)
         policy.check_world(world)
         self.fingerprint = world.fingerprint
+        if world.vertical is None:
+            raise ValueError(
+                "this world has no verticals, so there is no block to place: give its queries "
+                "types by world.with_vertical"
+            )
         table = read_places(places, self.shape[0], self.slots)
-        untyped = np.ones(self.shape[0], dtype=bool)
-        if world.vertical is not None:
-            untyped = world.vertical < 0
-        table[untyped] = np.arange(self.slots + 2) == 0
+        table[world.vertical < 0] = np.arange(self.slots + 2) == 0
         self._set(table)
 
     def _set(self, places: Floats) -> None:
@@ -104,7 +106,7 @@ def read_places(places: ArrayLike, n_queries: int, slots: int) -> Floats:
     if given.ndim == 0 or (given.ndim == 1 and given.dtype.kind in "iu"):
         position = np.atleast_1d(checks.integers(places, "places", given.ndim))
         if given.ndim == 1:
-            checks.same_shape(position, (n_queries,), "places", "this policy")
+            _check_shape(given, (n_queries,), n_queries, slots)
         wrong = (position < -1) | (position > slots)
         if wrong.any():
             raise ValueError(
@@ -114,11 +116,20 @@ def read_places(places: ArrayLike, n_queries: int, slots: int) -> Floats:
         table = (np.arange(-1, slots + 1) == position[:, None]).astype(np.float64)
     else:
         table = np.atleast_2d(checks.probabilities(places, "places", given.ndim))
-        shape = (n_queries if given.ndim == 2 else 1, slots + 2)
-        checks.same_shape(table, shape, "places", "this policy")
+        shape = (slots + 2,) if given.ndim == 1 else (n_queries, slots + 2)
+        _check_shape(given, shape, n_queries, slots)
         total = table.sum(axis=1)
         if np.abs(total - 1.0).max() > 1e-6:
             worst = int(np.abs(total - 1.0).argmax())
             raise ValueError(f"places[{worst}] must sum to 1, not {total[worst]:.8g}")
         table = table / total[:, None]
     return np.array(np.broadcast_to(table, (n_queries, slots + 2)))
+
+
+def _check_shape(given: NDArray[Any], shape: tuple[int, ...], n_queries: int, slots: int) -> None:
+    if given.shape != shape:
+        raise ValueError(
+            f"places has shape {given.shape}, but must be one whole number, {n_queries} of them "
+            f"(one for each query), or probabilities of {slots + 2} places (not shown, then 0 to "
+            f"{slots}) for all queries or for each, {(n_queries, slots + 2)}"
+        )

@@ -123,7 +123,7 @@ def placing_picture(rows: Sequence[Row]) -> Figure:
         handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     figure.legend(
         handles.values(), handles.keys(), loc="outside upper center", frameon=False, fontsize=9,
-        ncols=5,
+        ncols=1 + len(models),
     )  # fmt: skip
     return figure
 

@@ -88,9 +88,11 @@ def placing_cell(cell: PlacingCell) -> Result:
 def place_shares(placing: str, slots: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return how a log places blocks: probabilities of "not shown" and places 0 .. K, (K + 2,).
 
-    "uniform": everywhere alike; "three": at the top, in the middle and at the end; "top".
+    "uniform": everywhere alike; "three": at the top, in the middle and at the end (on a page of
+    one result, the top is the middle); "top".
     """
-    places = {"uniform": range(slots + 1), "three": (0, slots // 2, slots), "top": (0,)}[placing]
+    three = sorted({0, slots // 2, slots})
+    places = {"uniform": range(slots + 1), "three": three, "top": (0,)}[placing]
     shares = np.zeros(slots + 2)
     shares[[place + 1 for place in places]] = 1.0 / len(places)
     return shares
@@ -162,14 +164,14 @@ class Placing(Study):
     logging: str = setting("BM25", "ranker; its stochastic variant logs")
     seeds: int = setting(5, "number of worlds, each with logs of its own")
     n_queries: int = setting(200, "queries in a world", flag="queries", metavar="N")
-    n_docs: int = setting(15, "candidates of each query", flag="docs", metavar="N")
+    n_docs: int = setting(15, "candidates of each query", flag="docs", metavar="N", least=2)
     impressions: int = setting(100_000, "logged pages", least=10)
     slots: int = setting(10)
 
     @classmethod
     def presets(cls) -> dict[str, Self]:
         """Return "quick" and "full"."""
-        quick = cls(users=("FCM",), seeds=2, n_queries=60, n_docs=12, impressions=15_000)
+        quick = cls(users=("FCM",), seeds=4, n_queries=60, n_docs=12, impressions=15_000)
         return {"quick": quick, "full": cls()}
 
     @classmethod
@@ -185,6 +187,11 @@ class Placing(Study):
         super().check()
         require_generative(self.models)
         checks.probabilities(self.satisfied, "satisfied", 0)
+        if self.slots > self.n_docs:
+            raise ValueError(
+                f"slots must be at most the {self.n_docs} candidates of a query (docs), not "
+                f"{self.slots}"
+            )
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every seed, user, way of placing and model."""

@@ -452,3 +452,8 @@ def test_a_learned_environment_has_no_names_of_types():
 
 def test_the_default_world_is_the_embedded_one_with_verticals():
     assert gym.make(ENV_ID).unwrapped.world is data.embedded_vertical_world()
+
+
+def test_a_user_and_a_click_model_are_one_too_many():
+    with pytest.raises(ValueError, match="give user or click_model, not both"):
+        make(user="FCM", click_model=clickmodels.true_user("FCM", WORLD, slots=SLOTS))

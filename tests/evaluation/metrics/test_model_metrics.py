@@ -245,9 +245,10 @@ def test_every_name_that_is_known_can_be_asked_for():
     ("name", "model", "words"),
     [
         ("uUBM", None, r"uUBM needs a model: clickmodels.fit\('UBM', log, world, parameters='gr"),
-        ("uUBM", "DBN", "uUBM needs a UBM, not DBN"),
-        ("EBU", "DBN", "EBU needs a SDBN, not DBN"),
-        ("uUBM", 3, "uUBM needs a UBM, not int"),
+        ("uUBM", "DBN", "uUBM needs the model UBM, not DBN"),
+        ("EBU", "DBN", r"EBU needs the model SDBN, not DBN: .*, method='clicked'\)$"),
+        ("uUBM", 3, "uUBM needs the model UBM, not int"),
+        ("uNCM", None, "uNCM needs a model: NCM by hand, of one query"),
         ("ERR", "SDBN", "ERR has no parameters"),
     ],
 )

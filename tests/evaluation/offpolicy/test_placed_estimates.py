@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from looping import loop_over
 
 from clickgym import envs
 from clickgym.clickmodels import UBM, true_user
@@ -192,6 +193,15 @@ def test_a_target_that_places_elsewhere_has_no_overlap():
     log = every_page(top)
     with pytest.warns(NoOverlap, match="never shows"):
         estimate("ips", log, np.ones(len(log)), top, low, WORLD)
+
+
+@loop_over("name", ["pi", "wpi", "dr-pi"])
+def test_slot_by_slot_too_a_place_that_logging_never_has_is_unknown(name):
+    top = Placed(Uniform(WORLD, K), 0, WORLD)
+    half = Placed(Uniform(WORLD, K), [0.0, 0.5] + [0.5 / K] * K, WORLD)
+    log = every_page(top)
+    with pytest.warns(NoOverlap, match=r"where the logging policy never does, .* probability 0\.5"):
+        estimate(name, log, np.ones(len(log)), top, half, WORLD)
 
 
 def test_the_target_needs_a_world_for_the_types_of_its_blocks():

@@ -84,7 +84,8 @@ def test_a_query_without_a_type_has_no_block():
     np.testing.assert_allclose(PLACED.places[2], [1, 0, 0, 0, 0])
     for policy in (PLACED, Drawing()):
         np.testing.assert_allclose(table(policy, [2], [[0, 1, 2]]), [[1, 0, 0, 0, 0]])
-    assert not Placed(RANKING, 1, World(WORLD.relevance, candidates=CANDIDATES)).places_blocks
+    untyped = World(WORLD.relevance, candidates=CANDIDATES, vertical=[-1] * 3)
+    assert not Placed(RANKING, 1, untyped).places_blocks
 
 
 @pytest.mark.parametrize("policy", [PLACED, Drawing(), Nearest(), policies.Remembering(PLACED)])
@@ -124,13 +125,19 @@ def test_one_place_or_one_per_query_is_a_table_too():
         (-2, "places has -2"),
         ([0, 1], r"places has shape \(2,\)"),
         (np.full((3, 5), 0.1), r"places\[0\] must sum to 1, not 0.5"),
-        (np.full((3, 4), 0.25), "places has shape"),
+        (np.full((3, 4), 0.25), r"places has shape \(3, 4\), but must be .* 5 places .*\(3, 5\)"),
+        ([0.5, 0.5], r"places has shape \(2,\), but must be one whole number, 3 of them"),
         (np.full((3, 5), -0.2), "places"),
     ],
 )
 def test_bad_places_are_named(places, message):
     with pytest.raises(ValueError, match=message):
         Placed(RANKING, places, WORLD)
+
+
+def test_a_world_without_verticals_has_no_blocks_to_place():
+    with pytest.raises(ValueError, match=r"no verticals, .* world\.with_vertical"):
+        Placed(RANKING, 0, World(WORLD.relevance, candidates=WORLD.candidates))
 
 
 def all_pages(policy, query):

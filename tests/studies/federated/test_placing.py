@@ -28,6 +28,12 @@ def test_logs_place_blocks_everywhere_at_three_places_or_at_the_top():
     assert place_shares("uniform", 4).tolist() == [0, 0.2, 0.2, 0.2, 0.2, 0.2]
     np.testing.assert_allclose(place_shares("three", 4), [0, 1 / 3, 0, 1 / 3, 0, 1 / 3])
     assert place_shares("top", 4).tolist() == [0, 1, 0, 0, 0, 0]
+    assert place_shares("three", 1).tolist() == [0, 0.5, 0.5]
+
+
+def test_more_slots_than_candidates_are_refused():
+    with pytest.raises(ValueError, match="slots must be at most the 12 candidates of a query"):
+        dataclasses.replace(studies.Placing.presets()["quick"], slots=13).check()
 
 
 def test_ubm_leaves_the_block_where_the_log_usually_has_it():
