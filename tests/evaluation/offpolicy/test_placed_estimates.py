@@ -110,7 +110,7 @@ def test_pseudoinverse_estimates_are_unbiased_for_sums_over_slots_given_the_bloc
     rewards = sums_of(LOG.query, LOG.ranking, LOG.vertical_position)
     found = estimate(name, LOG, rewards, LOGGING, target, WORLD)
     assert found.value == pytest.approx(exact_value(target, sums_of), abs=1e-9)
-    assert found.bound is None if name == "pi" else True
+    assert found.bound is None
 
 
 def test_without_blocks_pi_still_has_its_bound():
