@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import clickmodels, evaluation, policies
 from ...clickmodels import NotExact
+from ...common.typing import Floats
 from ...data import ClickLog, World
 from ..engine.grid import cell_key
 from ..engine.keeping import keep_file, make_folder, save_kept
@@ -19,7 +20,7 @@ from .kept_logs import KeptLogs, kept_logs
 from .log_fits import LogFitCell, fitted_to_log, publish_file, publish_model
 from .source import TRAIN, WHOLE, shown_twice, shown_world
 
-VERSION = "3"
+VERSION = "4"
 TOP_DOWN, MAX_REWARD = OPTIMISERS = ("Top-Down", "Max-Reward")
 _TAIL = 200  # points of the curve that shows the long tail
 _EXAMPLES, _FIRST = 10, 5  # queries and documents that the page shows
@@ -116,7 +117,8 @@ def _expect_logged(model: clickmodels.ClickModel, test: ClickLog, seed: int) -> 
         rows = np.random.default_rng(seed).choice(len(test), _LOGGED_PAGES, replace=False)
         chosen = test[np.sort(rows)]
     try:
-        expected = model.expected_clicks(chosen.query, chosen.ranking)
+        blocks = model.vertical_arguments(*chosen.blocks(slice(None)))
+        expected = model.expected_clicks(chosen.query, chosen.ranking, **blocks)
     except NotExact:
         return None
     return float(chosen.counts @ expected / chosen.impressions)
@@ -289,7 +291,22 @@ class Judged(TypedDict):
 
 
 def judge_cell(cell: JudgeCell) -> Judged:
-    """Ask every model what the policy earns."""
+    """Ask every model what the policy earns, with vertical blocks where the log has them."""
     judges = {fit.model: fitted_to_log(fit) for fit in cell.judges}
     policy, world = found_policy(cell.policy), shown_world(cell.policy.fit.logs)
+    log = kept_logs(cell.policy.fit.logs)[1][WHOLE]
+    if world.vertical is not None and log.vertical_position is not None:
+        policy = policies.Placed(policy, logged_places(log, world), world)
     return {"values": evaluation.judge_policy(policy, judges, world, cell.policy.fit.seed)}
+
+
+def logged_places(log: ClickLog, world: World) -> Floats:
+    """Return how often a log places each query's block, (Q, K + 2): not shown, then 0 to K.
+
+    A query that the log does not have shows none.
+    """
+    assert log.vertical_position is not None
+    counts = np.zeros((world.n_queries, log.slots + 2))
+    np.add.at(counts, (log.query, log.vertical_position + 1), log.counts)
+    counts[counts.sum(axis=1) == 0, 0] = 1.0
+    return counts / counts.sum(axis=1, keepdims=True)

@@ -13,9 +13,10 @@ import pytest
 from forked import run_command
 from own_tables import simulate, write_example, write_table
 
-from clickgym import clickmodels, data, evaluation, policies, studies
+from clickgym import clickmodels, data, envs, evaluation, policies, studies
 from clickgym.scripts import main
 from clickgym.studies.engine.rows import where
+from clickgym.studies.own_log.cells import logged_places
 from clickgym.studies.own_log.findings import Findings, summarise
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -254,6 +255,31 @@ def test_a_saved_log_with_its_world_says_the_same_as_the_table(run, tmp_path):
         for one in both
     ]  # fmt: skip
     assert values[0] == pytest.approx(values[1])
+
+
+def test_models_are_asked_about_pages_with_their_blocks(tmp_path):
+    world = data.synthetic_world(5, 6).with_vertical([1, 0, 3, 1, -1])
+    user = clickmodels.true_user("FCM", world, slots=3)
+    logging = policies.Placed(policies.Uniform(world, 3), [0.1, 0.5, 0.2, 0.2, 0.0], world)
+    log = envs.collect(world, user, logging, 2_000, seed=0)
+    log.save(tmp_path / "log.parquet")
+    world.save(tmp_path / "world.safetensors")
+    given = [str(tmp_path / "log.parquet"), "--world", str(tmp_path / "world.safetensors")]
+    options = ["--model", "FCM", "UBM", "--no-stability", "--jobs", "1"]
+    assert main(["report", *given, *options, "--out", str(tmp_path / "out")]) == 0
+    found, files = Findings(rows_of(tmp_path / "out")), files_of(tmp_path / "out")
+    model = clickmodels.ClickModel.load(files["FCM"])
+    test = log.split((0.8, 0.1, 0.1), 0)[2]
+    blocks = {"vertical": test.vertical, "vertical_position": test.vertical_position}
+    expected = model.expected_clicks(test.query, test.ranking, **blocks).mean()
+    assert found.logged["FCM"] == pytest.approx(expected)
+    here = [(log.vertical_position[log.query == 0] == place).mean() for place in range(-1, 4)]
+    np.testing.assert_allclose(logged_places(log, world)[0], here)
+    own = policies.max_reward(model, world, 3)
+    placed = policies.Placed(own, logged_places(log, world), world)
+    (value,) = found.cross.values[found.cross.policies.index("FCM Max-Reward"), :1]
+    asked = world.with_candidates(world.candidates, np.bincount(log.query) / len(log))
+    assert value == pytest.approx(evaluation.value(placed, model, asked))
 
 
 def test_columns_can_be_named(table, tmp_path):
