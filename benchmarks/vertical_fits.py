@@ -1,11 +1,13 @@
 """Do FCM and VCM find their users again, and what can no log of clicks tell?
 
     python benchmarks/vertical_fits.py [--json FILE]
+    python benchmarks/vertical_fits.py --direction 1 2 3
 
 500,000 impressions of 200 queries with 20 documents each, ten in random order on a page, with a
 block of one of four types at a random position; perplexity on 100,000 other pages. Errors are means
 over types and positions, all shown equally often. "same tables" is a VCM user who reads alike
-whether attracted by the block or not.
+whether attracted by the block or not. --direction tells of logs of these seeds how far VCM's
+direction is off, beside somebody who knows all the user's other parameters.
 """
 
 from __future__ import annotations
@@ -123,11 +125,60 @@ def describe(kind: str, gamma: str, impressions: int) -> tuple[str, list[Row]]:
     return f"| {' | '.join(cells)} |", rows
 
 
+def known_direction(user: VCM, log: data.ClickLog) -> np.ndarray:
+    """Return the mean of the direction's posterior, (T, K+1), all other parameters known.
+
+    Before the log every direction between 0.2 and 0.8 is as likely, as it is in ``make_user``.
+    """
+    assert log.vertical is not None
+    assert log.vertical_position is not None
+    pages = {"vertical": log.vertical, "vertical_position": log.vertical_position}
+    attention, none = user.attention, np.zeros(user.attention.shape)
+    plain, down, up = (
+        np.exp(
+            VCM(**user.state() | {"attention": none + noticed, "upwards": none + share})
+            .log_likelihood(log.query, log.ranking, log.clicks, **pages)
+        )
+        for noticed, share in ((0, 0), (1, 0), (1, 1))
+    )  # fmt: skip
+    noticed = attention[log.vertical, log.vertical_position]
+    group = log.vertical * attention.shape[1] + log.vertical_position
+    shares = np.linspace(0.2, 0.8, 61)
+    each = np.stack([
+        np.bincount(
+            group, np.log((1 - noticed) * plain + noticed * (share * up + (1 - share) * down))
+        )
+        for share in shares
+    ])  # fmt: skip
+    chance = np.exp(each - each.max(axis=0))
+    return (shares @ chance / chance.sum(axis=0)).reshape(attention.shape)
+
+
+def compare_directions(seeds: list[int], impressions: int) -> None:
+    """Print the mean errors of VCM's direction, v ≥ 1, on logs of some seeds."""
+    user = make_user("VCM")
+    assert isinstance(user, VCM)
+    print("| log's seed | direction's error, v ≥ 1 | all else known |\n|---|---|---|")
+    for seed in seeds:
+        log = make_log(user, impressions, seed)
+        model = clickmodels.fit("VCM", log, plain_world(user))
+        assert isinstance(model, VCM)
+        fitted, known = (
+            np.abs(found - user.upwards)[:, 1:].mean()
+            for found in (model.upwards, known_direction(user, log))
+        )
+        print(f"| {seed} | {fitted:.3f} | {known:.3f} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = new_parser(__doc__)
     parser.add_argument("--impressions", type=int, default=500_000)
+    parser.add_argument("--direction", type=int, nargs="+", metavar="SEED")
     options = parser.parse_args()
+    if options.direction:
+        compare_directions(options.direction, options.impressions)
+        return
     print(
         "| user | examination | attention's error, v = 0 | v ≥ 1 | direction's, v = 0 | v ≥ 1 "
         "| perplexity above the oracle's | UBM's | seconds |\n|---|---|---|---|---|---|---|---|---|"
