@@ -113,8 +113,9 @@ def _check_kind(name: str, kind: str, world: World) -> None:
     if kind == VERTICALS and given == GRADES:
         if world.vertical is None:
             raise ValueError(
-                f"the true user {name} takes worlds with verticals, and this world has none (as "
-                f"World(…, vertical=) gives it): take one of {', '.join(_USERS[GRADES])}"
+                f"the true user {name} takes worlds with verticals, and this world has none: "
+                "give it types by world.with_vertical, or take one of "
+                f"{', '.join(_USERS[GRADES])}"
             )
         return
     if given != kind:

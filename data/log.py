@@ -154,9 +154,12 @@ class ClickLog:
     def __repr__(self) -> str:
         weighted = "" if self.weight is None else f" for {self.impressions:,.0f} impressions"
         propensities = "no" if self.log_propensity is None else "with"
+        verticals = ""
+        if self.vertical is not None:
+            verticals = f", {int((self.vertical >= 0).sum()):,} with a vertical"
         return (
             f"ClickLog({len(self):,} rows{weighted}, {self.slots} slots, {propensities} "
-            "propensities)"
+            f"propensities{verticals})"
         )
 
     def __len__(self) -> int:

@@ -141,9 +141,12 @@ class World:
     def __repr__(self) -> str:
         features = "no" if self.features is None else self.features.shape[2]
         label = f"{self.name}: " if self.name else ""
+        verticals = ""
+        if self.vertical is not None:
+            verticals = f"verticals of {int((self.vertical >= 0).sum())} queries, "
         return (
             f"World({label}{self.n_queries} queries, up to {self.n_docs} candidates, "
-            f"{features} features, fingerprint {self.fingerprint[:8]})"
+            f"{features} features, {verticals}fingerprint {self.fingerprint[:8]})"
         )
 
     @property

@@ -7,7 +7,7 @@ import pytest
 from conftest import small_world
 from looping import loop_over
 
-from clickgym.data import ClickLog, World
+from clickgym.data import ClickLog, World, synthetic_world
 from clickgym.data.joining import join_log
 
 N, SLOTS = 60, 3
@@ -136,3 +136,11 @@ def test_a_restricted_world_keeps_its_types():
 def test_bad_types_are_named(types):
     with pytest.raises(ValueError, match=r"^vertical\b"):
         with_types(types)
+
+
+def test_what_has_blocks_says_so():
+    world = synthetic_world(3, 4)
+    assert "vertical" not in repr(world)
+    assert "verticals of 2 queries, " in repr(world.with_vertical([1, -1, 0]))
+    shown = ClickLog([0, 1], [[0], [1]], [[0], [1]], vertical=[1, -1], vertical_position=[0, -1])
+    assert repr(shown) == "ClickLog(2 rows, 1 slots, no propensities, 1 with a vertical)"
