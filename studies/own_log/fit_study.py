@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE = "perplexity.png"
+BY_GRADE = "There is no nDCG: models by grade know the grades."
 
 
 @register("fit")
@@ -116,8 +117,10 @@ class FitLog(Study):
         pages = {
             name: _interval(first[name]) for name in fitted if first[name]["PPL_mean"] is not None
         }
-        judged = Judged(click_table(found), page_table(pages), grade_table(found), {})
-        report = log_report(judged)
+        known = self.parameters == GRADE
+        grades = None if known else grade_table(found)
+        judged = Judged(click_table(found), page_table(pages), grades, {})
+        report = log_report(judged, BY_GRADE) if known else log_report(judged)
         report.figures[PICTURE] = "Perplexity by rank", draw_perplexity(first)
         return report
 

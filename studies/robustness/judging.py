@@ -231,11 +231,14 @@ TITLE = "Click models on a log"
 NO_GRADES = "The log has no grades, so there is no nDCG and no recall."
 
 
-def log_report(judged: Judged) -> Report:
-    """Return the report on models of a log; its page has the tables in the paper's layout."""
+def log_report(judged: Judged, no_grades: str = NO_GRADES) -> Report:
+    """Return the report on models of a log; its page has the tables in the paper's layout.
+
+    ``no_grades`` says why there is no agreement with grades, where there is none.
+    """
     summary = f"Models {', '.join(judged.clicks.models)}. Headings of tables sort them."
     if judged.grades is None:
-        summary += f" {NO_GRADES}"
+        summary += f" {no_grades}"
     every = {"clicks": judged.clicks, "pages": judged.pages, "grades": judged.grades}
     kept = {name: table for name, table in every.items() if table is not None and table.models}
     return Report(

@@ -170,6 +170,8 @@ def test_models_are_fitted_by_grade(log_file, tmp_path):
     np.testing.assert_array_equal(
         found.by_grade.attractiveness, expected.by_grade.attractiveness
     )
+    assert not (tmp_path / "grades.md").exists()  # they would be judged by what they know
+    assert "models by grade know the grades" in (tmp_path / "report.html").read_text()
 
 
 def test_all_models_by_grade_are_those_that_have_grades():
