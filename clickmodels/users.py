@@ -114,7 +114,7 @@ def _check_kind(name: str, kind: str, world: World) -> None:
         if world.vertical is None:
             raise ValueError(
                 f"the true user {name} takes worlds with verticals, and this world has none: "
-                "give it types by world.with_vertical, or take one of "
+                "give it types with with_vertical(types), or take one of "
                 f"{', '.join(_USERS[GRADES])}"
             )
         return

@@ -57,9 +57,15 @@ def draw_columns(log_probs: Floats, rng: np.random.Generator) -> tuple[Integers,
 
 
 def check_drawn(
-    name: str, position: Integers, log_prob: Floats, n: int, slots: int
+    name: str, drawn: tuple[Integers, Floats], n: int, slots: int
 ) -> tuple[Integers, Floats]:
     """Return what ``place`` of the policy ``name`` gave, after checking it."""
+    if not isinstance(drawn, tuple) or len(drawn) != 2:
+        raise ValueError(
+            f"{name}.place() must return two arrays, positions and their log-probabilities, not a "
+            f"{type(drawn).__name__} of {len(drawn)}"
+        )
+    position, log_prob = drawn
     places = checks.integers(position, f"the position that {name}.place() returns", 1)
     chance = np.asarray(log_prob, dtype=np.float64)
     checks.same_shape(places, (n,), f"the position that {name}.place() returns", "query")
@@ -89,7 +95,7 @@ def find_by_drawing(name: str, place: Place, query: Integers, ranking: Integers)
         if not len(open_rows):
             break
         drawn = place(query[open_rows], ranking[open_rows], rng)
-        position, log_prob = check_drawn(name, *drawn, len(open_rows), slots)
+        position, log_prob = check_drawn(name, drawn, len(open_rows), slots)
         result[open_rows, position + 1] = log_prob
         found = np.exp(result[open_rows]).sum(axis=1)
         open_rows = open_rows[found < 1.0 - _MISSING]

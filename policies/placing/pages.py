@@ -73,7 +73,7 @@ def _draw(
         return *not_shown(len(query)), np.zeros(0, dtype=np.int64)
     drawn = policy.place(query, ranking, rng)
     slots = ranking.shape[1]
-    position, log_prob = check_drawn(type(policy).__name__, *drawn, len(query), slots)
+    position, log_prob = check_drawn(type(policy).__name__, drawn, len(query), slots)
     typed, lengths = np.ones(len(query), dtype=bool), page_lengths(ranking)
     if world is not None and world.vertical is not None:
         typed = world.vertical[query] >= 0

@@ -216,6 +216,15 @@ def test_what_place_returns_is_checked(given, message):
         envs.collect(WORLD, true_user("FCM", WORLD, slots=K), Wrong(*given), 10, seed=0)
 
 
+def test_positions_alone_are_not_what_place_returns():
+    class Positions(Drawing):
+        def place(self, query, ranking, rng):
+            return np.zeros(len(query), dtype=int)
+
+    with pytest.raises(ValueError, match=r"Positions\.place\(\) must return two arrays"):
+        envs.collect(WORLD, true_user("FCM", WORLD, slots=K), Positions(), 10, seed=0)
+
+
 # Logs
 
 
