@@ -1,13 +1,14 @@
 """Do agents learn where a vertical block helps?
 
-    python benchmarks/placing_agents.py [--plain] [--picture FILE] [--json FILE]
+    python benchmarks/placing_agents.py [--plain] [--top] [--picture FILE] [--json FILE]
 
 PolicyGradient and PPO in clickgym/Federated-v0: 20 queries of 20 documents, ten slots, a true FCM
 user whose blocks are images, video, news and locations (four queries each, four without any), and
 the same over an FCM and a UBM that were fitted to 50,000 pages with the block at random places. All
 are deployed on the true user: clicks per page, and how far the block's place has come from random
-(0) to the best that there is for the agent's own rankings (1). Three seeds. With --plain nobody is
-satisfied by a block without a click, and nobody overlooks what stands above it.
+(0) to the best that there is for the agent's own rankings (1); and what they were promised by the
+model that they learned on. Three seeds. With --plain nobody is satisfied by a block without a
+click, and nobody overlooks what stands above it. With --top all logged blocks stand at the top.
 """
 
 from __future__ import annotations
@@ -35,9 +36,14 @@ def make_world() -> data.World:
     return world.with_vertical(np.arange(20) % 5 - 1)
 
 
-def make_sources(world: data.World, user: ClickModel) -> dict[str, dict[str, ClickModel]]:
-    """Return what each environment is made around: the user, or a model of a log."""
-    places = np.full(SLOTS + 2, 1 / (SLOTS + 2))
+def make_sources(
+    world: data.World, user: ClickModel, top: bool
+) -> dict[str, dict[str, ClickModel]]:
+    """Return what each environment is made around: the user, or a model of a log.
+
+    The log's blocks stand at random places, or all at the ``top``.
+    """
+    places = 0 if top else np.full(SLOTS + 2, 1 / (SLOTS + 2))
     logging = policies.Placed(policies.Uniform(world, SLOTS), places, world)
     log = envs.collect(world, user, logging, 50_000, seed=0)
     learned = {f"learned {kind}": clickmodels.fit(kind, log, world) for kind in ("FCM", "UBM")}
@@ -46,17 +52,20 @@ def make_sources(world: data.World, user: ClickModel) -> dict[str, dict[str, Cli
     }
 
 
-def judge(policy: policies.Placed, user: ClickModel, world: data.World) -> tuple[float, ...]:
+def judge(
+    policy: policies.Placed, model: ClickModel, user: ClickModel, world: data.World
+) -> tuple[float, ...]:
     """Return clicks per page on the true user, and the share of the way from random to best.
 
-    The third number is the share of locations that are shown.
+    Then the share of locations that are shown, and the clicks that the ``model`` promises.
     """
     uniform = policies.Placed(policy.policy, np.full(SLOTS + 2, 1 / (SLOTS + 2)), world)
     best = policies.best_place(user, world, policy.policy)
     values = [evaluation.value(one, user, world) for one in (uniform, policy, best)]
     lowest, own, highest = (float(value) for value in values)
     shown = 1.0 - policy.places[world.vertical == LOCATION, 0].mean()
-    return own, (own - lowest) / (highest - lowest), float(shown)
+    promised = float(evaluation.value(policy, model, world))
+    return own, (own - lowest) / (highest - lowest), float(shown), promised
 
 
 def learn(
@@ -67,12 +76,13 @@ def learn(
         "clickgym/Federated-v0", world=world, slots=SLOTS, observation="ids", **source
     )
     agent = agents.agent_class(name)(agents.Task.of(env), seed)
+    (model,) = source.values()
     found = []
     for point in POINTS:
         agent.learn(1000 * point)
         policy = agent.policy()
         assert isinstance(policy, policies.Placed)
-        found.append(judge(policy, user, world))
+        found.append(judge(policy, model, user, world))
     return found
 
 
@@ -111,24 +121,26 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--picture", type=Path, help="file for the learning curves")
     parser.add_argument("--plain", action="store_true", help="no satisfaction, no blindness")
+    parser.add_argument("--top", action="store_true", help="logged blocks stand at the top")
     options = parser.parse_args()
     world = make_world()
     off = {"satisfied": False, "blind": False} if options.plain else {}
     user = clickmodels.true_user("FCM", world, slots=SLOTS, **off)
     highest = float(evaluation.value(policies.best_pages(user, world, SLOTS), user, world))
-    sources = make_sources(world, user)
+    sources = make_sources(world, user, options.top)
     curves = {
         (name, source): np.array([learn(name, made, s, user, world) for s in range(SEEDS)])
         for name in AGENTS
         for source, made in sources.items()
     }
     title = f"after {POINTS[-1]},000 pages; the best pages that were found earn {highest:.3f}"
-    heads = "agent", "trained on", "clicks", "place", "locations shown"
+    heads = "agent", "trained on", "promised", "clicks", "place", "locations shown"
     table = new_table(title, *heads, left=("trained on",))
     rows = []
     for (name, source), values in curves.items():
-        clicks, share, shown = values[:, -1].mean(axis=0)
-        table.add_row(name, source, f"{clicks:.3f}", f"{share:.2f}", f"{shown:.0%}")
+        clicks, share, shown, promised = values[:, -1].mean(axis=0)
+        numbers = f"{promised:.3f}", f"{clicks:.3f}", f"{share:.2f}", f"{shown:.0%}"
+        table.add_row(name, source, *numbers)
         rows.append(Row(f"{name} on {source}", float(clicks), "clicks a page"))
     show(table)
     save_rows(options.json, rows)
