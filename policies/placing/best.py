@@ -48,6 +48,11 @@ def best_place(
     """
     model.check_world(world)
     model.require("generative")
+    if not isinstance(ranker, Policy):
+        raise ValueError(
+            f"ranker must be a Policy, not {type(ranker).__name__}: "
+            "Ranker.from_rankings makes one of rankings"
+        )
     ranker.check_world(world)
     checks.choice(reward, REWARDS, "reward")
     if not ranker.deterministic:

@@ -69,6 +69,11 @@ def test_rankings_that_are_drawn_are_refused():
         best_place(true_user("FCM", WORLD, slots=K), WORLD, Uniform(WORLD, K))
 
 
+def test_an_array_of_rankings_is_refused():
+    with pytest.raises(ValueError, match="^ranker must be a Policy, not ndarray"):
+        best_place(true_user("FCM", WORLD, slots=K), WORLD, np.zeros((12, K), dtype=int))
+
+
 def test_best_pages_are_of_models_that_know_verticals():
     model = UBM(np.full(RELEVANCE.shape, 0.5), np.full((K, K), 0.5))
     with pytest.raises(NotCapable, match="knows no verticals"):
