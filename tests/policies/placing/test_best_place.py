@@ -70,7 +70,7 @@ def test_rankings_that_are_drawn_are_refused():
 
 
 def test_an_array_of_rankings_is_refused():
-    with pytest.raises(ValueError, match="^ranker must be a Policy, not ndarray"):
+    with pytest.raises(ValueError, match=r"^ranker must be a Policy, not ndarray"):
         best_place(true_user("FCM", WORLD, slots=K), WORLD, np.zeros((12, K), dtype=int))
 
 
