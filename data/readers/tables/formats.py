@@ -11,9 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ....common import checks
 from . import records
-from .adapted import Adapted
 from .lists import as_lists, list_lengths, make_lists
-from .sources import BadLog, Source, TableSource, inside_lists, is_path, own_errors
+from .sources import Adapted, BadLog, Source, TableSource, inside_lists, is_path, own_errors
 from .text import open_source
 from .values import encode_ids
 

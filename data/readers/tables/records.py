@@ -13,9 +13,8 @@ import pyarrow.csv
 
 from ....common.memory import require_memory
 from ....common.typing import Booleans, Integers
-from .adapted import Adapted
 from .lists import list_lengths, make_lists, split
-from .sources import ADVICE, BadLog, Source, TableSource, is_path, own_errors
+from .sources import ADVICE, Adapted, BadLog, Source, TableSource, is_path, own_errors
 from .values import as_mask
 
 

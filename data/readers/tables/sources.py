@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,26 @@ class TableSource:
     def describe_row(self, row: int) -> str:
         """Return where a row (from 0) stands, for errors: the line of a text file, else the row."""
         return f"{self.where}, {self._place(row)}"
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A source in a plain form: what the reader of a special format gives back.
+
+    Attributes
+    ----------
+    source : TableSource
+    columns : mapping from roles to columns
+        What the format says; None is to be guessed, ``""`` means that there is none.
+    oddities : mapping from names of oddities to how often
+    catalogue : bool
+        Whether every document is a candidate of every query.
+    """
+
+    source: TableSource
+    columns: Mapping[str, str | None]
+    oddities: Mapping[str, int] = field(default_factory=dict)
+    catalogue: bool = False
 
 
 def inside_lists(source: TableSource, row: Integers) -> TableSource:
