@@ -1,10 +1,11 @@
-"""The shape of the house, in numbers: its widest folder, its deepest model, its cycles.
+"""The shape of the house, in numbers: its widest folder, its deepest model, how modules import.
 
 ``make check`` runs it, and fails where a bound is broken; ``test_architecture.py`` tests it.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import Counter
 from pathlib import Path
@@ -61,6 +62,24 @@ def cyclic_modules(package: str = "clickgym") -> list[list[str]]:
     )
 
 
+def absolute_imports(root: Path = ROOT) -> list[str]:
+    """Return the lines that import clickgym by its name where imports are relative.
+
+    Scripts may: they are also run as files. (Ruff cannot tell the two apart in a clone that is
+    called clickgym.)
+    """
+    found = []
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")) if room != "scripts" else ():
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    names = [node.module or ""]
+                if any(name.split(".")[0] == "clickgym" for name in names):
+                    found.append(f"{path.relative_to(root).as_posix()}:{node.lineno}")
+    return found
+
+
 def strongly_connected(imports: dict[str, set[str]]) -> list[list[str]]:
     """Return the groups of more than one name in which each reaches all others (Tarjan 1972)."""
     order: dict[str, int] = {}
@@ -93,14 +112,16 @@ def main() -> int:
     """Print the numbers; 1 where one is out of bounds."""
     (folder, modules), *_ = folder_widths().most_common(1)
     depth, chain, mixins = deepest_model()
-    cycles = cyclic_modules()
+    cycles, absolute = cyclic_modules(), absolute_imports()
     print(f"widest folder, models aside: {folder} with {modules} modules (at most {MOST_MODULES})")
     print(f"longest chain below ClickModel: {depth}, {' <- '.join(chain)} (at most {MOST_DEPTH})")
     print(f"mixins of that model, which the chain leaves out: {', '.join(mixins) or 'none'}")
     print(f"cycles of imports, __init__ files included: {len(cycles)}")
     for cycle in cycles:
         print("   ", ", ".join(cycle))
-    return int(modules > MOST_MODULES or depth > MOST_DEPTH or bool(cycles))
+    number = f"imports of clickgym by its name, scripts aside: {len(absolute)}"
+    print(number, *absolute, sep="\n    ")
+    return int(modules > MOST_MODULES or depth > MOST_DEPTH or bool(cycles or absolute))
 
 
 if __name__ == "__main__":

@@ -54,6 +54,13 @@ def test_the_tree_passes(tree):
         assert code == 0, printed
 
 
+def test_an_import_by_the_name_of_the_package_is_found(tree):
+    add(tree / "data" / "candidates.py", LATE.format("clickgym.data.synthetic", "synthetic_world"))
+    code, printed = measure(tree)
+    assert code == 1
+    assert "imports of clickgym by its name, scripts aside: 1\n    data/candidates.py:" in printed
+
+
 def test_a_cycle_by_a_late_import_is_found(tree):
     add(tree / "data" / "candidates.py", LATE.format(".synthetic", "synthetic_world"))
     code, printed = lint(tree)
