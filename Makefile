@@ -25,7 +25,7 @@ demo: $(READY)
 	$(BIN)/clickgym demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist worksteal -m 'not slow'
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow || test $$? -eq 5  # 5: none is
