@@ -16,6 +16,7 @@ from ..common import checks
 from ..common.storage import load_arrays, save_arrays
 from ..common.typing import Booleans, Floats, Integers
 from .document_ids import DocumentIds
+from .world_arguments import check_doc_ids, check_features, check_ids, check_probs, check_types
 
 if TYPE_CHECKING:
     from .log import ClickLog
@@ -101,16 +102,16 @@ class World:
         shape = grades.shape
         shown = grades >= 0 if candidates is None else checks.booleans(candidates, "candidates", 2)
         checks.same_shape(shown, shape, "candidates", "relevance")
-        probs = _check_probs(query_probs, shown)
+        probs = check_probs(query_probs, shown)
         self._set("relevance", grades.astype(np.int8))  # copies: the caller's stay writable
         self._set("candidates", shown.copy())
         self._set("query_probs", probs)
-        self._set("features", None if features is None else _check_features(features, shape))
-        self._set("query_ids", _check_ids(query_ids, "query_ids", shape[:1]))
-        self._set("doc_ids", _check_doc_ids(doc_ids, shape))
+        self._set("features", None if features is None else check_features(features, shape))
+        self._set("query_ids", check_ids(query_ids, "query_ids", shape[:1]))
+        self._set("doc_ids", check_doc_ids(doc_ids, shape))
         self._set("max_grade", max_grade)
         self._set("name", str(name))
-        self._set("vertical", None if vertical is None else _check_types(vertical, shape[0]))
+        self._set("vertical", None if vertical is None else check_types(vertical, shape[0]))
 
     def _set(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -321,56 +322,6 @@ class World:
         return result
 
 
-def _check_probs(query_probs: ArrayLike | None, candidates: Booleans) -> Floats:
-    empty = ~candidates.any(axis=1)
-    n_queries = len(candidates)
-    if query_probs is None:
-        probs = np.full(n_queries, 1.0 / n_queries)
-    else:
-        probs = checks.probabilities(query_probs, "query_probs", 1).copy()
-        checks.same_shape(probs, (n_queries,), "query_probs", "relevance")
-        if abs(probs.sum() - 1.0) > 1e-6:
-            raise ValueError(f"query_probs must sum to 1, not {probs.sum():.8g}")
-        probs /= probs.sum()
-    asked = empty & (probs > 0)
-    if asked.any():
-        query = int(np.flatnonzero(asked)[0])
-        raise ValueError(f"query {query} has no candidates (candidates[{query}] is all False)")
-    return probs
-
-
-def _check_types(given: ArrayLike, n_queries: int) -> NDArray[np.int32]:
-    types = checks.integers(given, "vertical", 1)
-    checks.same_shape(types, (n_queries,), "vertical", "relevance")
-    outside = (types < -1) | (types > np.iinfo(np.int32).max)
-    if outside.any():
-        query = int(np.flatnonzero(outside)[0])
-        raise ValueError(
-            f"vertical[{query}] is {types[query]}, but must be a type from 0 on, or -1 for none"
-        )
-    return types.astype(np.int32)
-
-
-def _check_features(given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    array = checks.finite(given, "features", 3, np.float32)
-    checks.same_shape(array, (*shape, array.shape[2]), "features", "relevance")
-    if array.shape[2] == 0:
-        raise ValueError(f"features has shape {array.shape}: there must be a feature, or None")
-    # A read-only array is shared; one that the caller can still change is not. A tensor or an
-    # array of a subclass comes as a view of its memory.
-    shared = array is given or array.base is not None
-    return array.copy() if shared and array.flags.writeable else array
-
-
-def _check_doc_ids(value: Any, shape: tuple[int, ...]) -> DocumentIds | None:
-    if isinstance(value, DocumentIds):
-        if value.shape != shape:
-            raise ValueError(f"doc_ids has shape {value.shape}, but relevance needs {shape}")
-        return value
-    array = _check_ids(value, "doc_ids", shape)
-    return None if array is None else DocumentIds.from_array(array)
-
-
 def _encode_texts(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return texts as bytes and the places where each ends, which files can hold."""
     encoded = [text.encode() for text in texts.tolist()]
@@ -389,15 +340,3 @@ def _decode_texts(name: str, arrays: dict[str, NDArray[Any]]) -> list[str] | Non
     if (ends or [0])[-1] != len(joined) or any(map(int.__gt__, starts, ends)):
         raise ValueError(f"{name}_ends do not fit {name}_bytes")
     return [joined[start:end].decode() for start, end in zip(starts, ends, strict=True)]
-
-
-def _check_ids(value: Any, name: str, shape: tuple[int, ...]) -> NDArray[np.str_] | None:
-    if value is None:
-        return None
-    try:
-        array = np.asarray(value).astype(np.str_)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(f"{name} is not an array: {error}") from error
-    checks.same_shape(array, shape, name, "relevance")
-    longest = max(int(np.strings.str_len(array).max()), 1)
-    return array.astype(f"U{longest}")  # equal ids have equal bytes, however they were kept before
