@@ -22,7 +22,7 @@ from .rctr import RCTR
 from .registry import register, registered
 from .sdbn import SDBN
 from .ubm import UBM
-from .users import true_user, user_names, user_takes
+from .users import true_user, user_names, user_parameters, user_takes
 from .verticals.fcm import FCM
 from .verticals.vcm import VCM
 
@@ -31,5 +31,5 @@ __all__ = [
     "SDBN", "UBM", "VCM", "CACMMinus",
     "ClickModel", "CoCM", "Ensemble", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
     "bootstrap_weights", "fit", "member_seed", "names", "register", "registered", "true_user",
-    "user_names", "user_takes",
+    "user_names", "user_parameters", "user_takes",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from ..common import checks
 from ..common.typing import Floats
+from .arm import ARM
 from .base import CONDITIONAL, RANK, ClickModel
 from .cells import own_prefix_cells
 from .reading.attractiveness import WithAttractiveness
@@ -55,6 +56,13 @@ class ARMNC(WithAttractiveness, ClickModel):
     def max_slots(self) -> int:
         """K."""
         return len(self.weights) - 1
+
+    def read_as_causal(self) -> ARM:
+        """Return the ARM with these parameters: w_k is then read by the ranks below k alone.
+
+        It was not trained to be one. The robustness paper's released evaluation does this.
+        """
+        return ARM(self.attractiveness, self.weights[:-1])
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike

@@ -38,6 +38,13 @@ def user_takes(name: str) -> str:
     raise ValueError(f"unknown user {name!r}; known: {known}")
 
 
+def user_parameters(name: str) -> tuple[str, ...]:
+    """Return the parameters that ``true_user(name, …)`` takes besides ``slots``."""
+    make, attract = _USERS[user_takes(name)][name]
+    shared = list(inspect.signature(attract).parameters)[1:]
+    return (*shared, *list(inspect.signature(make).parameters)[3:])
+
+
 def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickModel:
     """Return the user ``name`` of ``world``, with the parameters of the paper that has this user.
 
@@ -94,12 +101,12 @@ def true_user(name: str, world: World, slots: int = 10, **params: Any) -> ClickM
     make, attract = _USERS[kind][name]
     slots = checks.positive_integer(slots, "slots")
     shared = list(inspect.signature(attract).parameters)[1:]
-    own = list(inspect.signature(make).parameters)[3:]
-    unknown = sorted(set(params) - {*shared, *own})
+    known = user_parameters(name)
+    unknown = sorted(set(params) - {*known})
     if unknown:
         raise TypeError(
             f"the user {name} has no parameter {', '.join(unknown)}; it has: "
-            f"{', '.join([*shared, *own, 'slots'])}"
+            f"{', '.join([*known, 'slots'])}"
         )
     attractiveness = attract(world, **{key: params.pop(key) for key in shared if key in params})
     model: ClickModel = make(attractiveness, world, slots, **params)

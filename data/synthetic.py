@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from ..common import checks
 from ..common.typing import Booleans, Integers
-from .candidates import draw_stratified, power_law
+from .candidates import check_sampler, draw_candidates, power_law
 from .world import World
 
 Floats = NDArray[np.floating]
@@ -30,7 +30,11 @@ TOPIC, QUALITY, POPULARITY, LUCK, ABUNDANCE = 0.43, 0.45, 0.45, 0.75, 0.25
 
 
 def synthetic_world(
-    n_queries: int = 1000, n_docs: int | None = None, n_features: int = 136, seed: int = 0
+    n_queries: int = 1000,
+    n_docs: int | None = None,
+    n_features: int = 136,
+    seed: int = 0,
+    sampler: str = "stratified",
 ) -> World:
     """Make a world with the shape of MSLR-WEB10K, but none of its data.
 
@@ -44,7 +48,7 @@ def synthetic_world(
     n_queries : int
         Q, at least 1.
     n_docs : int, optional
-        Candidates per query, 2 to 300, drawn by ``draw_stratified`` from lists that are made at
+        Candidates per query, 2 to 300, drawn by ``sampler`` from lists that are made at
         least ``n_docs`` long. None: whole lists, padded to the longest.
     n_features : int
         F, 1 to 136: the first F of MSLR's features. The first ten are the query terms covered by
@@ -52,6 +56,9 @@ def synthetic_world(
         known about a page apart from its text (links, clicks) from 126 on.
     seed : int
         Equal arguments and seeds make equal worlds.
+    sampler : {"stratified", "relevant"}
+        How the ``n_docs`` are drawn: so that all grades are there, or as in section 6.1 of the
+        robustness paper, hardly any of grade 0 (see ``data.candidates``).
 
     Returns
     -------
@@ -83,6 +90,7 @@ def synthetic_world(
     if n_docs is not None and checks.positive_integer(n_docs, "n_docs", 2) > LONGEST:
         raise ValueError(f"n_docs must be at most {LONGEST}, not {n_docs}")
     seed = checks.positive_integer(seed, "seed", 0)
+    check_sampler(sampler)
     world_rng, draw_rng, feature_rng = np.random.default_rng(seed).spawn(3)
 
     query_probs = power_law(n_queries, world_rng)
@@ -90,7 +98,7 @@ def synthetic_world(
     factors = world_rng.standard_normal((4, candidates.sum()), dtype=np.float32)
     relevance = _make_grades(factors, candidates, world_rng)
     if n_docs is not None:
-        drawn = draw_stratified(relevance, candidates, n_docs, draw_rng)
+        drawn = draw_candidates(sampler, relevance, candidates, n_docs, draw_rng)
         document = np.cumsum(candidates).reshape(candidates.shape) - 1
         factors = factors[:, np.take_along_axis(document, drawn, axis=1).ravel()]
         relevance = np.take_along_axis(relevance, drawn, axis=1)
@@ -102,6 +110,8 @@ def synthetic_world(
     features.flags.writeable = False  # a world shares such an array instead of copying it
     world = World(relevance, features, query_probs, candidates, name="synthetic")
     recipe = f"clickgym synthetic 1: {n_queries} {n_docs} {n_features} {seed}"
+    if n_docs is not None and sampler != "stratified":
+        recipe += f" {sampler}"
     return world.with_fingerprint(hashlib.sha256(recipe.encode()).hexdigest())
 
 

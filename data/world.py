@@ -314,6 +314,27 @@ class World:
         """
         return World(**{**{name: self.__dict__[name] for name in ARGUMENTS}, "vertical": vertical})
 
+    def with_queries(self, queries: ArrayLike) -> World:
+        """Return the world whose query i is ``queries[i]`` (Q,) of this one, as a bootstrap has it.
+
+        Frequencies belong to places, not to queries, and stay. It is another world; names of
+        queries and documents are left out, because a query may be there twice.
+        """
+        chosen = checks.integers(queries, "queries", 1)
+        checks.same_shape(chosen, (self.n_queries,), "queries", "relevance")
+        if ((chosen < 0) | (chosen >= self.n_queries)).any():
+            raise ValueError(f"queries must be from 0 to {self.n_queries - 1}")
+        rows: dict[str, Any] = {
+            name: None if value is None else value[chosen]
+            for name in ("relevance", "features", "candidates", "vertical")
+            for value in [self.__dict__[name]]
+        }
+        if rows["features"] is not None:
+            rows["features"].flags.writeable = False  # shared instead of copied
+        return World(
+            **rows, query_probs=self.query_probs, max_grade=self.max_grade, name=self.name
+        )
+
     def with_fingerprint(self, fingerprint: str) -> World:
         """Return this world under a fingerprint that does not come from its arrays."""
         result = World.__new__(World)

@@ -312,22 +312,43 @@ class Uniform(PlackettLuce):
 
 
 def stochastic(
-    scores: ArrayLike, temperature: float, slots: int = 10, *, world: World | None = None
+    scores: ArrayLike,
+    temperature: float,
+    slots: int = 10,
+    *,
+    world: World | None = None,
+    rescale: bool = True,
 ) -> PlackettLuce:
     """Return the papers' stochastic variant of ranking by ``scores``.
 
     Per query the scores (Q, N) are scaled to [0, 1] (all equal: 0), and 0.01 is added so that
     every candidate can be shown. ``-inf`` = not a candidate. With ``world`` only its candidates are
     shown, and the policy carries its fingerprint.
+
+    ``rescale=False`` leaves scores as they are, which must be at least 0: gains in [0, 1] keep
+    their meaning across queries, and a query without a good document has no sharp order. The
+    robustness paper's released code does so with the true gain and the ε-oracle's.
     """
     array = candidate_scores(scores, world)
     candidates = array > -np.inf
+    if not rescale:
+        if (array[candidates] < 0.0).any():
+            raise ValueError("scores must be at least 0 where rescale is False")
+        array = np.where(candidates, array, 0.0)
+        return _show_weights(array, candidates, temperature, slots, world)
     low = np.where(candidates, array, np.inf).min(axis=1, keepdims=True)
     high = array.max(axis=1, keepdims=True)
     some = candidates.any(axis=1, keepdims=True)
     low, high = np.where(some, low, 0.0), np.where(some, high, 0.0)
     span = np.where(high > low, high - low, 1.0)
     scaled = (np.where(candidates, array, low) - low) / span
-    policy = PlackettLuce(np.where(candidates, scaled + 0.01, 0.0), temperature, slots)
+    return _show_weights(scaled, candidates, temperature, slots, world)
+
+
+def _show_weights(
+    scores: Floats, candidates: Booleans, temperature: float, slots: int, world: World | None
+) -> PlackettLuce:
+    """Return the policy of scores (Q, N) from 0 on; 0.01 lets every candidate be shown."""
+    policy = PlackettLuce(np.where(candidates, scores + 0.01, 0.0), temperature, slots)
     policy.fingerprint = None if world is None else world.fingerprint
     return policy

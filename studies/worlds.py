@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from ..policies.rankers.named import show_ranker, show_variant
 SPLIT = (0.8, 0.1, 0.1)
 
 
+_LATER = {"key": "given", "later": True}  # not in files of earlier versions
+
+
 @dataclass(frozen=True)
 class WorldSetting:
     """Which world a study takes.
@@ -25,7 +28,9 @@ class WorldSetting:
     ``path`` of a saved world or a LETOR file, or "" for the synthetic world; ``n_queries`` (0: all
     of a file), ``n_docs`` candidates per query (0: full lists), ``seed`` of what is drawn; a saved
     world is taken whole. ``contents`` is what the file holds, whatever its name: ``from_file``
-    finds it. ``made`` is a world itself: see ``from_world``.
+    finds it. ``made`` is a world itself: see ``from_world``. ``sampler`` says how the candidates
+    are drawn, "" for the usual way (``data.candidates``). With ``bootstrap`` the seed also draws
+    as many queries as a file has among them, with replacement.
     """
 
     path: str = field(default="", metadata={"key": False})
@@ -33,6 +38,8 @@ class WorldSetting:
     n_docs: int = 30
     seed: int = 0
     contents: str = ""
+    sampler: str = field(default="", metadata=_LATER)
+    bootstrap: bool = field(default=False, metadata=_LATER)
     made: data.World | None = field(
         default=None, compare=False, repr=False, metadata={"key": False}
     )
@@ -57,12 +64,24 @@ class WorldSetting:
                 return cls(path, 0, 0, 0, contents)
         return cls(path, n_queries, n_docs, seed, contents)
 
+    def drawn(self, number: int) -> WorldSetting:
+        """Return the setting of world ``number`` (from 0) of those that this one stands for.
+
+        A synthetic world is made anew, of a LETOR file a bootstrap of its queries is drawn. A
+        saved world, or one that was made already, is the same for all numbers.
+        """
+        if self.made is not None or (self.path and data.World.is_saved(self.path)):
+            return self
+        return replace(self, seed=self.seed + number, bootstrap=bool(self.path))
+
     def describe(self) -> str:
         """Return the setting in words."""
         name = Path(self.path).name or ("synthetic" if self.made is None else "given")
         queries = f"{self.n_queries:,} queries" if self.n_queries else "all queries"
         docs = f"{self.n_docs} documents each" if self.n_docs else "full lists of documents"
-        return f"{name}, {queries}, {docs}, seed {self.seed}"
+        drawn = f", {self.sampler} ones" if self.sampler and self.n_docs else ""
+        again = ", drawn with replacement" if self.bootstrap else ""
+        return f"{name}, {queries}{again}, {docs}{drawn}, seed {self.seed}"
 
 
 SMALL_WORLD = WorldSetting(n_queries=5, n_docs=6)  # where studies run in a moment
@@ -74,24 +93,44 @@ def world_of(setting: WorldSetting) -> data.World:
     if setting.made is not None:
         return setting.made
     docs, queries = setting.n_docs or None, setting.n_queries or None
+    sampler = setting.sampler or "stratified"
+    if setting.bootstrap:
+        return world_of(replace(setting, bootstrap=False)).with_queries(_drawn_queries(setting))
     if setting.path and data.World.is_saved(setting.path):
         return data.World.load(setting.path)
     if setting.path:
         return data.load_letor(
-            setting.path, n_docs=docs, max_queries=queries, seed=setting.seed
+            setting.path, n_docs=docs, max_queries=queries, seed=setting.seed, sampler=sampler
         )
-    return data.synthetic_world(queries or 1000, docs, seed=setting.seed)
+    return data.synthetic_world(queries or 1000, docs, seed=setting.seed, sampler=sampler)
+
+
+def _drawn_queries(setting: WorldSetting) -> NDArray[np.int64]:
+    """Return the queries (Q,) of the file that a bootstrap draws."""
+    count = world_of(replace(setting, bootstrap=False)).n_queries
+    return np.random.default_rng([setting.seed, count]).integers(count, size=count)
+
+
+UserParameters = tuple[tuple[str, float], ...]  # changes to a true user's, by name
 
 
 @lru_cache(maxsize=8)
-def user_of(name: str, setting: WorldSetting, slots: int = 10) -> clickmodels.ClickModel:
+def user_of(
+    name: str, setting: WorldSetting, slots: int = 10, parameters: UserParameters = ()
+) -> clickmodels.ClickModel:
     """Return a true user of the world, who knows pages of up to ``slots``."""
-    return clickmodels.true_user(name, world_of(setting), slots=slots)
+    return clickmodels.true_user(name, world_of(setting), slots=slots, **dict(parameters))
 
 
 @lru_cache(maxsize=8)
 def scores_of(name: str, setting: WorldSetting) -> NDArray[np.float64]:
-    """Return the scores (Q, N) of a ranker, the same for all seeds."""
+    """Return the scores (Q, N) of a ranker, the same for all seeds.
+
+    Of a bootstrap they are those of the file's queries: a ranker that learns on other queries must
+    not learn on a copy of the one that it ranks.
+    """
+    if setting.bootstrap:
+        return scores_of(name, replace(setting, bootstrap=False))[_drawn_queries(setting)]
     return policies.ranker_scores(name, world_of(setting))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...common import checks
 from ...common.memory import require_memory
 from ...common.typing import Booleans, Integers
-from ..candidates import draw_stratified, power_law
+from ..candidates import check_sampler, draw_candidates, power_law
 from ..world import World
 from .log_files import Paths, existing_files
 
@@ -38,6 +38,7 @@ def load_letor(
     *,
     min_docs: int = 1,
     mixed_grades: bool = False,
+    sampler: str = "stratified",
 ) -> World:
     """Read a world from files with lines ``grade qid:Q 1:v … F:v # comment``.
 
@@ -47,8 +48,8 @@ def load_letor(
         Files, plain or gzip, read one after the other. A qid that is in two of them is an error:
         most likely they are folds that overlap.
     n_docs : int, optional
-        Draw so many candidates per query (at least 2) by ``draw_stratified``. None: keep all, in
-        the order of the file, padded to the longest list.
+        Draw so many candidates per query (at least 2) by ``sampler``. None: keep all, in the
+        order of the file, padded to the longest list.
     max_queries : int, optional
         Keep the first so many queries in the order of the files, counted after ``min_docs`` and
         ``mixed_grades``. Reading goes by blocks of 10,000 lines and stops when these queries are
@@ -61,6 +62,9 @@ def load_letor(
         Leave out queries with fewer documents in the files. The paper has 10.
     mixed_grades : bool
         Leave out queries whose grades are all the same. The paper does.
+    sampler : {"stratified", "relevant"}
+        How the ``n_docs`` are drawn: so that all grades are there, or as in section 6.1 of the
+        robustness paper, hardly any of grade 0 (see ``data.candidates``).
 
     Returns
     -------
@@ -96,6 +100,7 @@ def load_letor(
     )
     max_grade = checks.positive_integer(max_grade, "max_grade")
     seed = checks.positive_integer(seed, "seed", 0)
+    check_sampler(sampler)
     draw_rng, query_rng = np.random.default_rng(seed).spawn(2)
 
     blocks = _read_files(paths, max_grade, keep)
@@ -110,7 +115,7 @@ def load_letor(
     _require_memory(keep.world_bytes(len(kept), longest, width), paths)
     line, place = _list_lines(query, kept, longest)
     if n_docs is not None:
-        drawn = draw_stratified(grade[line], line >= 0, n_docs, draw_rng)
+        drawn = draw_candidates(sampler, grade[line], line >= 0, n_docs, draw_rng)
         line = np.where(drawn < 0, -1, np.take_along_axis(line, np.maximum(drawn, 0), axis=1))
 
     return World(

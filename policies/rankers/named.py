@@ -28,6 +28,7 @@ TEMPERATURES = {
     "epsilon-oracle": 0.1, "LambdaMART": 0.1, "BM25": 0.03, "oracle": 0.1, "reversed": 0.1,
     **dict.fromkeys(_OF_GROUPS, 0.1),
 }  # fmt: skip
+_GAINS = ("epsilon-oracle", "oracle")  # their scores are gains in [0, 1] and stay as they are
 
 
 def ranker_names() -> tuple[str, ...]:
@@ -63,7 +64,11 @@ def logging_policy(
     temperature: float | None = None,
     **settings: Any,
 ) -> Policy:
-    """Return the stochastic variant of ranker ``name``, at the paper's temperature by default."""
+    """Return the stochastic variant of ranker ``name``, at the paper's temperature by default.
+
+    The gains of "oracle" and "epsilon-oracle" are taken as they are, other scores are scaled to
+    [0, 1] per query (``stochastic``).
+    """
     find_scores = partial(ranker_scores, world=world, seed=seed, **settings)
     return show_variant(name, find_scores, world, slots, temperature)
 
@@ -88,7 +93,7 @@ def show_variant(
     if name not in TEMPERATURES:
         return show_ranker(name, find_scores, world, slots)
     degree = TEMPERATURES[name] if temperature is None else temperature
-    return stochastic(find_scores(name), degree, slots, world=world)
+    return stochastic(find_scores(name), degree, slots, world=world, rescale=name not in _GAINS)
 
 
 def has_quick_scores(name: str) -> bool:

@@ -12,13 +12,22 @@ from ...clickmodels import NotExact
 from ...clickmodels.fitting import parameters_of
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
-from ..worlds import SPLIT, WorldSetting, logging_of, logs_of, ranker_of, user_of, world_of
+from ..worlds import (
+    SPLIT,
+    UserParameters,
+    WorldSetting,
+    logging_of,
+    logs_of,
+    ranker_of,
+    user_of,
+    world_of,
+)
 from .grid import Result, cell_key
 from .keeping import keep_file, save_kept
 from .plugins import import_modules
 from .shapes import Unbounded
 
-FIT_VERSION = "3"
+FIT_VERSION = "4"
 
 
 @dataclass(frozen=True)
@@ -107,7 +116,7 @@ def load_model(path: Path, name: str) -> clickmodels.ClickModel:
     return model
 
 
-LOG_VERSION = "1"
+LOG_VERSION = "2"
 _OUTSIDE = 1_000_000  # seeds of test logs are this far from those of training logs
 _SAMPLES = 5_000  # rankings of the logging policy
 
@@ -121,11 +130,23 @@ class LogCell(LoggedCell):
     temperature : of the logging policy; None for the paper's.
     tests : rankers, themselves, for ``test_pages`` pages each of documents that the training part
         of the log showed.
+    user_parameters, test_parameters : changes to the user's, while logging and while testing.
     """
 
     test_pages: int = 10_000
     temperature: float | None = None
     tests: tuple[str, ...] = TEST_POLICIES
+    user_parameters: UserParameters = field(default=(), metadata={"key": "given"})
+    test_parameters: UserParameters = field(default=(), metadata={"key": "given"})
+
+    def user_cell(self) -> UserCell:
+        """Return the cell of the user who logs."""
+        return UserCell(self.user, self.world, self.slots, self.user_parameters)
+
+    def true_user(self, testing: bool = False) -> clickmodels.ClickModel:
+        """Return the user who logs, or the one who tests."""
+        parameters = self.test_parameters if testing else self.user_parameters
+        return user_of(self.user, self.world, self.slots, parameters)
 
 
 @dataclass(frozen=True)
@@ -138,29 +159,38 @@ class Logs:
     outside: dict[str, ClickLog]
 
 
-LOGGING_VALUE = {"logging_value": float}
+LOGGING_VALUE = {"logging_value": float, "head_query": float, "effective_queries": float}
 
 
 def log_cell(cell: LogCell) -> Result:
-    """Make the logs; return the logging policy's value in clicks per page."""
+    """Make the logs; return the logging policy's value in clicks per page, and how traffic falls.
+
+    ``head_query`` is the most frequent query's share of it, ``effective_queries`` 1 / Σ p²: so
+    many equally frequent queries would make means as uncertain as these do.
+    """
     shared_logs(cell)
+    world = world_of(cell.world)
     logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
-    user = user_of(cell.user, cell.world, cell.slots)
-    found = evaluation.value(logging, user, world_of(cell.world), _SAMPLES, cell.seed)
-    return {"logging_value": found.value}
+    found = evaluation.value(logging, cell.true_user(), world, _SAMPLES, cell.seed)
+    return {
+        "logging_value": found.value,
+        "head_query": float(world.query_probs.max()),
+        "effective_queries": float(1.0 / (world.query_probs**2).sum()),
+    }
 
 
 def shared_logs(cell: LogCell) -> Logs:
     """Return the logs of a cell: from their files, or made now."""
-    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
+    world = world_of(cell.world)
 
     def collect_whole() -> ClickLog:
         logging = logging_of(cell.logging, cell.world, cell.slots, cell.temperature)
-        return envs.collect(world, user, logging, cell.impressions, cell.seed)
+        return envs.collect(world, cell.true_user(), logging, cell.impressions, cell.seed)
 
     def collect_outside(name: str) -> ClickLog:
         shown = world.restricted_to(train)
         ranker = ranker_of(name, cell.world, cell.slots, shown)
+        user = cell.true_user(testing=True)
         return envs.collect(shown, user, ranker, cell.test_pages, cell.seed + _OUTSIDE)
 
     def load(path: Path, pages: int) -> ClickLog:
@@ -183,7 +213,7 @@ def shared_logs(cell: LogCell) -> Logs:
     return Logs(train, validation, test, outside)
 
 
-USER_VERSION = "1"
+USER_VERSION = "2"
 
 
 @dataclass(frozen=True)
@@ -193,6 +223,7 @@ class UserCell:
     user: str
     world: WorldSetting = field(default_factory=WorldSetting)
     slots: int = 10
+    parameters: UserParameters = field(default=(), metadata={"key": "given"})
 
 
 USER_VALUES = {"random_value": float, "best": float | None, "best_is": str}
@@ -203,7 +234,8 @@ def user_cell(cell: UserCell) -> Result:
 
     Both in clicks per page; the best is None for a user whose expected clicks cannot be computed.
     """
-    world, user = world_of(cell.world), user_of(cell.user, cell.world, cell.slots)
+    world = world_of(cell.world)
+    user = user_of(cell.user, cell.world, cell.slots, cell.parameters)
     random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
     try:
         best = policies.max_reward(user, world, cell.slots)

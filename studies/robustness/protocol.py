@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ... import policies
+from ...data.candidates import SAMPLERS
 from ...policies.rankers.named import has_quick_scores
 from ..constants import (
     CLICK_MODELS,
@@ -29,7 +30,6 @@ from ..engine.artefacts import (
     USER_VALUES,
     USER_VERSION,
     LogCell,
-    UserCell,
     log_cell,
     user_cell,
 )
@@ -51,6 +51,7 @@ from .protocol_cells import (
     protocol_cell,
 )
 from .protocol_report import is_shifted, make_report, shift_table
+from .released import SWITCHES, user_parameters
 
 ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
 RESULTS = Path(__file__).parent / "results"  # come with the package
@@ -66,6 +67,9 @@ class Protocol(Study):
     A row per user, logging policy, model and seed has the settings, the numbers of
     ``protocol_cell``, and in clicks per page the values of the logging policy, of random and of the
     best rankings; None where a model cannot do something.
+
+    A seed draws the world (of a file, a bootstrap of its queries), the log and the
+    initialisation, so that intervals over seeds are over worlds; ``worlds`` keeps them apart.
 
     ``optimise`` can be added later: everything else is kept. The parameters that have no option
     are those of ``LogCell``; ``join`` takes the results of other models from those that come with
@@ -106,6 +110,18 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
+    worlds: int = setting(
+        0, "draw so many worlds, which the seeds take in turn", least=0, later=True,
+        absent="one for each seed",
+    )  # fmt: skip
+    sampler: str = setting(
+        "stratified", "how --docs are drawn: all grades, or hardly any of grade 0 (section 6.1)",
+        choices=tuple(SAMPLERS), later=True,
+    )  # fmt: skip
+    released: tuple[str, ...] = setting(
+        (), "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
+        choices=tuple(SWITCHES), later=True, absent="as the text",
+    )  # fmt: skip
     modules: tuple[str, ...] = setting((), flag="module", later=True)
     join: bool = setting(False, "take other models' results from the package", flag="")
 
@@ -124,7 +140,7 @@ class Protocol(Study):
             SHIFT: cls(
                 ("DBN", "CoCM"), ("oracle",), (*SHIFT_MODELS, ORACLE), 10,
                 WorldSetting(n_queries=1000, n_docs=10), temperature=0.5, tests=("reversed",),
-                optimise=False,
+                parameters="embedding", optimise=False, sampler="relevant",
             ),
         }  # fmt: skip
 
@@ -151,7 +167,13 @@ class Protocol(Study):
             candidate_name(candidate)
         super().check()
         for ranker in filter(has_quick_scores, {*self.loggings, *self.tests}):
-            scores_of(ranker, self.world)  # some need features that a world may not have
+            scores_of(ranker, self.world_of_seed(0))  # some need features that it may not have
+
+    def world_of_seed(self, seed: int) -> WorldSetting:
+        """Return the world that a seed draws, or takes in its turn."""
+        drawn = self.world.drawn(seed % self.worlds if self.worlds else seed)
+        usual = self.sampler == "stratified" or drawn.made is not None
+        return dataclasses.replace(drawn, sampler="" if usual else self.sampler)
 
     @cached_property
     def sources(self) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -187,8 +209,8 @@ class Protocol(Study):
     def strong_shift(self) -> Protocol | None:
         """Return the strong shift in the sizes of this study, for those of its models it compares.
 
-        Fitted as the preset "strong-shift" does, with tables. None where the study has none of
-        the users of section 6.1.
+        The documents are those of the preset "strong-shift", the parameters (tables or embeddings)
+        this study's. None where the study has none of the users of section 6.1.
         """
         preset = self.presets()[SHIFT]
         users = tuple(user for user in self.users if user in preset.users)
@@ -198,15 +220,17 @@ class Protocol(Study):
             self, users=users, loggings=preset.loggings, temperature=preset.temperature,
             models=tuple(name for name in preset.models if name in (*self.models, ORACLE)),
             world=dataclasses.replace(self.world, n_docs=preset.world.n_docs), tests=preset.tests,
-            parameters=preset.parameters, optimise=False, shift=False,
+            sampler=preset.sampler, optimise=False, shift=False,
         )  # fmt: skip
 
     def log_cells(self, folder: str) -> list[LogCell]:
         """Return the logs, seeds outermost, so that more seeds only add some."""
         return [
             LogCell(
-                user, logging, seed, folder, self.world, self.impressions, self.slots,
-                self.test_pages, self.temperature, self.tests,
+                user, logging, seed, folder, self.world_of_seed(seed), self.impressions,
+                self.slots, self.test_pages, self.temperature, self.tests,
+                user_parameters(user, self.released, testing=False),
+                user_parameters(user, self.released, testing=True),
             )
             for seed in range(self.seeds)
             for logging in dict.fromkeys(self.loggings)
@@ -219,12 +243,18 @@ class Protocol(Study):
         The fitted models are kept in ``folder``.
         """
         return [
-            ProtocolCell(model, log, folder, self.parameters, *self.sources[model])
+            ProtocolCell(
+                model, log, folder, self.parameters, *self.sources[model], self._switches(model)
+            )
             for seed in range(self.seeds)
             for model in longest_first(list(self.sources))
             for log in logs
             if log.seed == seed
         ]
+
+    def _switches(self, model: str) -> tuple[str, ...]:
+        """Return the switches that concern a model itself; none of them does the user."""
+        return () if model == ORACLE else tuple(one for one in SWITCHES if one in self.released)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give users, logs, models and policies, of the grid and of the strong shift."""
@@ -232,9 +262,7 @@ class Protocol(Study):
             logs = study.log_cells(str(folder / "logs"))
             cells = study.cells(logs, str(folder / "models"))
             if study.optimise:
-                users = [
-                    UserCell(user, study.world, study.slots) for user in dict.fromkeys(study.users)
-                ]
+                users = list(dict.fromkeys(log.user_cell() for log in logs))
                 yield Stage(part + _USERS, user_cell, users, USER_VERSION, USER_VALUES)
             yield Stage(
                 part + _LOGS, log_cell, logs, LOG_VERSION, LOGGING_VALUE, required=False
@@ -257,8 +285,9 @@ class Protocol(Study):
             for cell, _ in results[part + _MODELS]:
                 policy = PolicyCell(cell)
                 if policy in found or not study.optimise:
-                    user = UserCell(cell.log.user, cell.log.world, cell.log.slots)
-                    every = (found.get(one) for one in (cell, user, cell.log, policy))
+                    every = (
+                        found.get(one) for one in (cell, cell.log.user_cell(), cell.log, policy)
+                    )
                     rows.append(_row(study, cell, *every))
         return rows
 
@@ -287,18 +316,23 @@ def shared_settings(study: Protocol) -> Row:
         "parameters": study.parameters, "impressions": study.impressions, "slots": study.slots,
         "test_pages": study.test_pages, "temperature": study.temperature,
         "world": Path(world.path).name or "synthetic", "contents": world.contents,
-        "n_queries": world.n_queries, "n_docs": world.n_docs, "world_seed": world.seed,
+        "n_queries": world.n_queries, "n_docs": world.n_docs,
+        "sampler": study.sampler if world.n_docs else "", "released": " ".join(study.released),
     }  # fmt: skip
 
 
 def _row(study: Protocol, cell: ProtocolCell, *results: Result | None) -> Row:
     """Return a flat row with the same fields for every model."""
     log = cell.log
-    row = {"user": log.user, "logging": log.logging, "model": cell.model, "seed": log.seed}
+    row = {
+        "user": log.user, "logging": log.logging, "model": cell.model, "seed": log.seed,
+        "world_seed": log.world.seed,
+    }  # fmt: skip
     names = [
         "perplexity", *(f"perplexity_{name}" for name in log.tests),
         *(f"ndcg_{depth}" for depth in GRADED_DEPTHS), *POLICY_FIELDS,
-        "logging_value", "random_value", "best", "best_is", "fit_seconds", "evaluation_seconds",
+        "head_query", "effective_queries", "logging_value", "random_value", "best", "best_is",
+        "fit_seconds", "evaluation_seconds",
     ]  # fmt: skip
     known = {name: value for result in results if result for name, value in result.items()}
     return (
@@ -326,4 +360,5 @@ def shipped_rows(study: Protocol | None = None, folder: Path = RESULTS) -> list[
         and row["user"] in study.users
         and row["logging"] in study.loggings
         and row["seed"] < study.seeds
+        and row["world_seed"] == study.world_of_seed(row["seed"]).seed
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import NotRequired
@@ -18,9 +18,10 @@ from ..engine.grid import Result, cell_key
 from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
 from ..engine.shapes import Unbounded, Undefined
-from ..worlds import shown_in, user_of, world_of
+from ..worlds import shown_in, world_of
+from .released import read_outside, search_method
 
-MODEL_VERSION = f"log {LOG_VERSION}, fit 2"
+MODEL_VERSION = f"log {LOG_VERSION}, fit 3"
 VERSION = f"{MODEL_VERSION}, evaluation 1"
 
 
@@ -35,6 +36,7 @@ class ProtocolCell:
     folder : where the fitted model is kept.
     source : hash of the file of a model from outside the package.
     modules : imported first; they may register models of one's own.
+    released : switches of the released code: see ``released``.
     """
 
     model: str
@@ -43,6 +45,7 @@ class ProtocolCell:
     parameters: str = "table"
     source: str = ""
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+    released: tuple[str, ...] = field(default=(), metadata={"key": "given"})
 
 
 JUDGEMENT = {
@@ -66,7 +69,8 @@ def protocol_cell(cell: ProtocolCell) -> Result:
     logs = shared_logs(cell.log)
     model, fit_seconds = protocol_model(cell, logs)
     start = time.perf_counter()
-    found = _predictions(model, logs) | _grades(model, world.restricted_to(logs.train), seed)
+    found = _predictions(model, _outside_model(cell, model), logs)
+    found |= _grades(model, world.restricted_to(logs.train), seed)
     seconds = round(time.perf_counter() - start, 3)
     return {"fit_seconds": fit_seconds, **found, "evaluation_seconds": seconds}
 
@@ -78,8 +82,8 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
     """
     world = world_of(cell.log.world)
     if cell.model == ORACLE:
-        return user_of(cell.log.user, cell.log.world, cell.log.slots), 0.0
-    path = Path(cell.folder) / f"{cell_key(cell, MODEL_VERSION)}.safetensors"
+        return cell.log.true_user(), 0.0
+    path = Path(cell.folder) / f"{cell_key(replace(cell, released=()), MODEL_VERSION)}.safetensors"
     kept = read_kept(path, partial(load_model, name=cell.model))
     if kept is not None:
         return kept, None
@@ -93,14 +97,20 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
     return model, seconds
 
 
-def _predictions(model: ClickModel, logs: Logs) -> dict[str, float]:
+def _outside_model(cell: ProtocolCell, model: ClickModel) -> ClickModel:
+    """Return what predicts the pages of test policies; of the oracle, the user of the tests."""
+    if cell.model == ORACLE:
+        return cell.log.true_user(testing=True)
+    return read_outside(model, cell.released)
+
+
+def _predictions(model: ClickModel, outside: ClickModel, logs: Logs) -> dict[str, float]:
     if "conditional" not in model.capabilities:
         return {}
-    others = {f"perplexity_{name}": log for name, log in logs.outside.items()}
-    return {
-        name: evaluation.perplexity(model, log).mean
-        for name, log in {"perplexity": logs.test, **others}.items()
-    }
+    found = {"perplexity": evaluation.perplexity(model, logs.test).mean}
+    for name, log in logs.outside.items():
+        found[f"perplexity_{name}"] = evaluation.perplexity(outside, log).mean
+    return found
 
 
 def _grades(model: ClickModel, shown: World, seed: int) -> dict[str, float]:
@@ -138,7 +148,7 @@ def policy_cell(cell: PolicyCell) -> Result:
     judged = cell.judged
     import_modules(judged.modules)
     slots, seed = judged.log.slots, judged.log.seed
-    world, user = world_of(judged.log.world), user_of(judged.log.user, judged.log.world, slots)
+    world, user = world_of(judged.log.world), judged.log.true_user()
     logs = shared_logs(judged.log)
     model, _ = protocol_model(judged, logs)
     start = time.perf_counter()
@@ -151,7 +161,8 @@ def policy_cell(cell: PolicyCell) -> Result:
             result["top_down_promised"] = evaluation.value(relevance, model, world).value
         result["top_down_deployed"] = evaluation.value(relevance, user, world).value
     if generative:
-        optimised = policies.max_reward(model, allowed, slots, seed=seed)
+        method = search_method(judged.released)
+        optimised = policies.max_reward(model, allowed, slots, method, seed)
         assert optimised.found is not None
         result["max_reward_promised"] = float(world.query_probs @ optimised.found.values)
         result["max_reward_deployed"] = evaluation.value(optimised, user, world).value

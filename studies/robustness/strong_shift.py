@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from ...data.candidates import SAMPLERS
 from ..constants import ORACLE, SHIFT_MODELS
 from ..engine.rows import Row
 from ..registry import register
@@ -15,6 +16,7 @@ from ..study import Report, Results, Stage, Study, setting
 from ..worlds import SMALL_WORLD, WorldSetting
 from .protocol import SHIFT, Protocol
 from .protocol_report import shift_table
+from .released import SWITCHES
 
 
 @register("strong-shift")
@@ -22,11 +24,12 @@ from .protocol_report import shift_table
 class StrongShift(Study):
     """Fit models under a near-optimal policy, judge them under the reverse order (section 6.1).
 
-    Ten documents per query, drawn by relevance. Training pages come from a Plackett-Luce policy on
+    Ten documents per query, hardly any of grade 0 (``--sampler stratified`` draws all grades).
+    Training pages come from a Plackett-Luce policy on
     the true gain (T = 0.5), 80% to fit, 10% to validate, 10% for in-distribution perplexity;
     out-of-distribution pages show the same documents in the reverse order. The oracle is the user
-    itself. A seed draws the log as well as the initialisation, so that deterministic fits have an
-    interval too (the paper varied the initialisation alone). It is the protocol's preset of the
+    itself. A seed draws the world, the log and the initialisation, so that intervals are over
+    worlds (the paper varied the initialisation alone). It is the protocol's preset of the
     same name, with a table per user as its report.
 
     Example:
@@ -40,7 +43,19 @@ class StrongShift(Study):
         WorldSetting(n_queries=1000, n_docs=10), "", whole_file=True
     )
     impressions: int = setting(100_000)
-    parameters: str = setting("table", choices=("table", "embedding"))
+    parameters: str = setting("embedding", choices=("table", "embedding"))
+    worlds: int = setting(
+        0, "draw so many worlds, which the seeds take in turn", least=0, later=True,
+        absent="one for each seed",
+    )  # fmt: skip
+    sampler: str = setting(
+        "relevant", "how --docs are drawn: all grades, or hardly any of grade 0 (section 6.1)",
+        choices=tuple(SAMPLERS), later=True,
+    )  # fmt: skip
+    released: tuple[str, ...] = setting(
+        (), "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
+        choices=tuple(SWITCHES), later=True, absent="as the text",
+    )  # fmt: skip
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -48,7 +63,8 @@ class StrongShift(Study):
         return replace(
             Protocol.presets()[SHIFT], users=self.users, seeds=self.seeds, world=self.world,
             models=(ORACLE, *dict.fromkeys(self.models)), impressions=self.impressions,
-            parameters=self.parameters,
+            parameters=self.parameters, worlds=self.worlds, sampler=self.sampler,
+            released=self.released,
         )  # fmt: skip
 
     @classmethod

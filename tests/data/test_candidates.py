@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from looping import loop_over
 
-from clickgym.data.candidates import draw_stratified, power_law
+from clickgym.data.candidates import (
+    draw_candidates,
+    draw_relevant,
+    draw_stratified,
+    power_law,
+)
 
 
 def grades_and_candidates(n_queries: int = 200, n_docs: int = 40) -> tuple[np.ndarray, np.ndarray]:
@@ -118,3 +123,41 @@ def test_documents_of_a_grade_are_drawn_equally_often():
 def test_one_document_cannot_be_mixed():
     with pytest.raises(ValueError, match="n_docs"):
         draw_stratified(np.array([[0, 1]]), np.ones((1, 2), bool), 1, np.random.default_rng(0))
+
+
+def relevant_grades():
+    """What the released code's sampler draws: the grades of all documents, and of the drawn."""
+    relevance, candidates = grades_and_candidates()
+    drawn = draw_relevant(relevance, candidates, 10, np.random.default_rng(0))
+    return relevance, drawn_grades(relevance, drawn), drawn
+
+
+def test_relevant_documents_fill_up_with_grade_1_and_then_with_grade_0():
+    relevance, grades, _ = relevant_grades()
+    available, counts = counts_by_grade(relevance), counts_by_grade(grades)
+    high = np.minimum(available[:, 2:], 3).sum(axis=1)
+    ones = np.minimum(available[:, 1], 10 - high)
+    assert np.array_equal(counts[:, 2:], np.minimum(available[:, 2:], 3))
+    assert np.array_equal(counts[:, 1], ones)
+    assert np.array_equal(counts[:, 0], 10 - high - ones)
+
+
+def test_relevant_documents_of_a_grade_are_the_first_of_the_list():
+    relevance, _, drawn = relevant_grades()
+    chosen = np.zeros(relevance.shape, dtype=bool)
+    np.put_along_axis(chosen, drawn, True, axis=1)
+    for grade in range(5):
+        left_out = np.where((relevance == grade) & ~chosen, np.arange(40), 40).min(axis=1)
+        taken = np.where((relevance == grade) & chosen, np.arange(40), -1).max(axis=1)
+        assert (taken < left_out).all()
+
+
+def test_more_relevant_grades_than_places_leave_out_the_lowest():
+    relevance = np.repeat([4, 3, 2, 1], 3)[None]
+    drawn = draw_relevant(relevance, relevance > 0, 10, np.random.default_rng(0))
+    assert sorted(relevance[0, drawn[0]]) == [1, *[2] * 3, *[3] * 3, *[4] * 3]
+
+
+def test_an_unknown_sampler_is_refused():
+    with pytest.raises(ValueError, match="sampler must be one of stratified, relevant"):
+        draw_candidates("best", *grades_and_candidates(), 10, np.random.default_rng(0))

@@ -10,7 +10,8 @@ from looping import loop_over
 
 from clickgym import clickmodels, data, envs, studies
 
-SHIFT = {"models": ("dCTR", "PBM", "DBN", "ARM-NC"), "seeds": 2, "impressions": 5000}
+SHIFT = {"models": ("dCTR", "PBM", "DBN", "ARM-NC"), "seeds": 2, "impressions": 5000,
+         "parameters": "table"}  # fmt: skip
 
 
 def compute(user, world, **settings):
