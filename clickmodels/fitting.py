@@ -20,6 +20,7 @@ from .registry import registered, registered_class
 from .tablefit.counting import check_log
 
 if TYPE_CHECKING:
+    from .networks.embeddings import Embedding, Hidden
     from .networks.network import Network
 
 TABLE, EMBEDDING, GRADE = "table", "embedding", "grade"
@@ -242,7 +243,9 @@ def _train_network(
     return network.frozen()
 
 
-def make_network(name: str, world: World, slots: int, embedding: int, hidden: int) -> Network:
+def make_network(
+    name: str, world: World, slots: int, embedding: Embedding, hidden: Hidden
+) -> Network:
     """Return the untrained network that a model's class or its table fit declares."""
     cls = registered_class(name)
     load = cls.network if cls.table_fit is None else cls.table_fit.network

@@ -33,7 +33,7 @@ def network_of(name):
     """
     world = small_world(short=True)
     with seeded(5):
-        network = make_network(name, world, SLOTS, 6, 6)
+        network = make_network(name, world, SLOTS, (4, 6), (6, 5))
         for parameter in network.parameters():
             nn.init.uniform_(parameter, -0.8, 0.8)
     return network

@@ -43,8 +43,8 @@ class NCM(ClickModel):
     Parameters
     ----------
     query_embedding : (Q, E)
-    document_embedding : (Q, N, E), or (D, E) where queries share documents
-    input_weights : (3 H, 2 E + 1), hidden_weights : (3 H, H)
+    document_embedding : (Q, N, F), or (D, F) where queries share documents
+    input_weights : (3 H, E + F + 1), hidden_weights : (3 H, H)
         Of the reset, update and candidate gates.
     input_bias, hidden_bias : (3 H,)
     output_weights : (H,), output_bias : float
@@ -78,12 +78,12 @@ class NCM(ClickModel):
         self.hidden_bias = _copy(hidden_bias, "hidden_bias", 1)
         self.output_weights = _copy(output_weights, "output_weights", 1)
         self.output_bias = float(checks.finite(output_bias, "output_bias", 0))
-        width, hidden = self.query_embedding.shape[1], len(self.output_weights)
+        hidden = len(self.output_weights)
+        widths = self.query_embedding.shape[1], self.document_embedding.shape[-1]
         self.document_rows = None if document_rows is None else self._check_rows(document_rows)
         wanted = {
-            "query_embedding": (self.shape[0], width),
-            "document_embedding": (*self.document_embedding.shape[:-1], width),
-            "input_weights": (3 * hidden, 2 * width + 1),
+            "query_embedding": (self.shape[0], widths[0]),
+            "input_weights": (3 * hidden, sum(widths) + 1),
             "hidden_weights": (3 * hidden, hidden),
             "input_bias": (3 * hidden,),
             "hidden_bias": (3 * hidden,),

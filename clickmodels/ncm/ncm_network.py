@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..networks.embeddings import PairEncoder
+from ..networks.embeddings import Embedding, Hidden, PairEncoder, all_widths
 from ..networks.network import Network, click_loss
 from ..networks.numpy import gradients_of, layers
 from ..networks.numpy.batches import Batch
@@ -25,11 +25,12 @@ _GRU_NAMES = ("input_weights", "hidden_weights", "input_bias", "hidden_bias")  #
 class NCMNetwork(Network):
     """A GRU over query, document and previous click."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__()
         self.encoder = PairEncoder(world, embedding)
-        self.gru = nn.GRU(self.encoder.width + 1, hidden, batch_first=True)
-        self.out = nn.Linear(hidden, 1)
+        width = all_widths(hidden)[0]
+        self.gru = nn.GRU(self.encoder.width + 1, width, batch_first=True)
+        self.out = nn.Linear(width, 1)
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""

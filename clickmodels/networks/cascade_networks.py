@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from .embeddings import PairLogits
+from .embeddings import Embedding, Hidden, PairLogits
 from .network import Network, click_loss
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ GoesOn = tuple[Tensor | float, Tensor]  # after a skip, and after a click on eac
 class CascadeNetwork(Network):
     """Reading from the top; subclasses say how it goes on."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__()
         self.attractiveness = PairLogits(world, embedding, hidden)
 
@@ -46,7 +46,7 @@ class CascadeNetwork(Network):
 class SDBNNetwork(CascadeNetwork):
     """The simplified dynamic Bayesian network."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.satisfaction = PairLogits(world, embedding, hidden)
 
@@ -58,7 +58,7 @@ class SDBNNetwork(CascadeNetwork):
 class DBNNetwork(CascadeNetwork):
     """The dynamic Bayesian network."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.satisfaction = PairLogits(world, embedding, hidden)
         self.continuation = nn.Parameter(torch.tensor(1.0))
@@ -72,7 +72,7 @@ class DBNNetwork(CascadeNetwork):
 class DCMNetwork(CascadeNetwork):
     """The dependent click model."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.continuation = nn.Parameter(torch.ones(slots))
 
@@ -84,7 +84,7 @@ class DCMNetwork(CascadeNetwork):
 class CCMNetwork(CascadeNetwork):
     """The click chain model."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.continuation = nn.Parameter(torch.ones(3))
 

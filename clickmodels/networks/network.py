@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from ...common.typing import Floats
 from ..cells import Cells, rank_cells
-from .embeddings import PairLogits
+from .embeddings import Embedding, Hidden, PairLogits
 
 if TYPE_CHECKING:
     from ...data import World
@@ -80,7 +80,7 @@ def click_loss(log_click: Tensor, clicks: Tensor, shown: Tensor) -> Tensor:
 class ExaminedNetwork(Network):
     """P(click) = attractiveness × examination; subclasses say what examination depends on."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__()
         self.slots = slots
         self.attractiveness = PairLogits(world, embedding, hidden)
@@ -104,7 +104,7 @@ class CellNetwork(ExaminedNetwork):
     """
 
     def __init__(
-        self, world: World, slots: int, embedding: int, hidden: int, cells: Cells
+        self, world: World, slots: int, embedding: Embedding, hidden: Hidden, cells: Cells
     ) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.cells = cells

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..cells import PREFIX_SLOTS, prefix_cells
+from .embeddings import Embedding, Hidden, all_widths
 from .network import ExaminedNetwork, probabilities
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class ARMNetwork(ExaminedNetwork):
 
     most_slots = PREFIX_SLOTS
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots))
 
@@ -37,7 +38,7 @@ class ARMNetwork(ExaminedNetwork):
 class ARMNCNetwork(ExaminedNetwork):
     """The non-causal auto-regressive click model."""
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
         self.weights = nn.Parameter(torch.zeros(slots + 1))
 
@@ -107,9 +108,9 @@ class CACMMinusNetwork(ExaminedNetwork):
 
     cells, most_slots = prefix_cells, PREFIX_SLOTS
 
-    def __init__(self, world: World, slots: int, embedding: int, hidden: int) -> None:
+    def __init__(self, world: World, slots: int, embedding: Embedding, hidden: Hidden) -> None:
         super().__init__(world, slots, embedding, hidden)
-        self.gru = ClickGRU(slots, hidden)
+        self.gru = ClickGRU(slots, all_widths(hidden)[0])
 
     def examination_logits(self, clicks: Tensor) -> Tensor:
         """Return the GRU's logits."""

@@ -29,7 +29,7 @@ class TrainingSettings:
     ----------
     batch_size, learning_rate, epochs, clip
         Adam on mini-batches of so many pages, for at most so many passes over the log; gradients
-        are clipped to this norm. Embeddings move only when a batch shows them (``LazyEmbedding``).
+        are clipped to this norm. Embeddings that a batch does not show go on by their momentum.
     check_every
         Batches from one validation to the next.
     halve_after, stop_after

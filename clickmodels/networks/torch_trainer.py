@@ -51,6 +51,8 @@ class TorchTrainer:
 
     def validation_loss(self) -> float:
         """Return the mean loss of the pages held out for validation."""
+        for embedding in self.embeddings:
+            embedding.catch_up()
         return self.validation.mean_loss(self.network)
 
     @torch.no_grad()

@@ -16,10 +16,11 @@ from .prior import BetaPrior
 
 if TYPE_CHECKING:
     from ..base import ClickModel
+    from ..networks.embeddings import Embedding, Hidden
     from ..networks.network import Network
 
 # Imports torch late, and returns what makes a network of (world, slots, embedding, hidden).
-LoadNetwork = Callable[[], "Callable[[World, int, int, int], Network]"]
+LoadNetwork = Callable[[], "Callable[[World, int, Embedding, Hidden], Network]"]
 
 
 class TableFit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from torch import nn
 
@@ -47,16 +49,16 @@ def click_gradient(log_click: Floats, batch: Batch) -> Floats:
 
 
 class PairLayer:
-    """The linear layer W [q; d] + b, ``weights`` (H, 2 E) and ``bias`` (H,).
+    """The linear layer W [q; d] + b, ``weights`` (H, E) and ``bias`` (H,).
 
-    As ``PairEncoder.linear``, it works out each query's and each document's half once.
+    As ``PairEncoder.linear``, it works out each query's and each document's part once.
     """
 
     def __init__(
         self, parameters: Parameters, encoder: PairEncoder, weights: Weights, bias: Weights
     ) -> None:
         self._parameters, self._encoder = parameters, encoder
-        width = encoder.width // 2
+        width = encoder.query_width
         self._by_query, self._by_document = weights[:, :width], weights[:, width:]
         self._bias = bias
 
@@ -95,19 +97,47 @@ class PairScores:
         self._layer = PairLayer(
             parameters, network.encoder, weights(layer.weight), weights(layer.bias)
         )
+        self._more = [HiddenLayer(parameters, one) for one in network.more]
         self._out = Output(parameters, network.out)
 
     def forward(self, batch: Batch, record: bool) -> Floats:
         """Return the logits, (K, n)."""
         hidden = self._layer.forward(batch, record)
-        np.maximum(hidden, 0.0, out=hidden)
+        self._first = np.maximum(hidden, 0.0, out=hidden)
+        for layer in self._more:
+            hidden = layer.forward(hidden)
         return self._out.forward(hidden).reshape(batch.clicks.shape)
 
     def backward(self, gradient: Floats) -> None:
         """Write all gradients, given that of the logits."""
         by_hidden = self._out.backward(gradient.ravel())
-        by_hidden *= np.sign(self._out.inputs)  # the ReLU: 0 or 1
+        for layer in reversed(self._more):
+            by_hidden = layer.backward(by_hidden)
+        by_hidden *= np.sign(self._first)  # the ReLU: 0 or 1
         self._layer.backward(by_hidden)
+
+
+class HiddenLayer:
+    """A linear layer and a ReLU."""
+
+    def __init__(self, parameters: Parameters, layer: Any) -> None:
+        self._weights = parameters.weights(layer.weight)
+        self._bias = parameters.weights(layer.bias)
+
+    def forward(self, inputs: Floats) -> Floats:
+        """Return the outputs (m, O) of inputs (m, H)."""
+        self._inputs = inputs
+        self._outputs: Floats = inputs @ self._weights.values.T
+        self._outputs += self._bias.values
+        return np.maximum(self._outputs, 0.0, out=self._outputs)
+
+    def backward(self, gradient: Floats) -> Floats:
+        """Write the parameters' gradients, and return that of the inputs, (m, H)."""
+        gradient *= np.sign(self._outputs)
+        np.matmul(gradient.T, self._inputs, out=self._weights.gradient)
+        gradient.sum(axis=0, out=self._bias.gradient)
+        result: Floats = gradient @ self._weights.values
+        return result
 
 
 class Output:

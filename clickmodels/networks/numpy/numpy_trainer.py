@@ -60,7 +60,7 @@ class NumpyTrainer:
     ) -> None:
         encoders = [module for module in network.modules() if isinstance(module, PairEncoder)]
         pages = min(settings.batch_size, len(log))
-        self.parameters = Parameters(network, len(encoders) * pages * (1 + log.slots))
+        self.parameters = Parameters(network, pages, log.slots)
         self.gradients = _GRADIENTS[type(network)](self.parameters, network)
         self.pages = Pages(log, encoders[0], network.cells)
         self._validation = Pages(validation, encoders[0], network.cells).batches(_VALIDATION_ROWS)
@@ -76,6 +76,7 @@ class NumpyTrainer:
 
     def validation_loss(self) -> float:
         """Return the mean loss of the pages held out for validation."""
+        self.parameters.catch_up()
         total = sum(batch.total for batch in self._validation)
         losses = [
             float(self.gradients.forward(batch, record=False) @ batch.weight) * batch.total
