@@ -230,16 +230,18 @@ def _train_network(
     world: World,
     seed: int,
     validation: ClickLog | None = None,
-    **settings: Any,
+    training: str = "released",
+    **changes: Any,
 ) -> ClickModel:
     """Return the model of the class's network, trained by mini-batches."""
     from .networks.network import seeded
     from .networks.schedule import TrainingSettings, train
 
-    training = TrainingSettings(**settings)
+    settings = TrainingSettings.named(training, **changes)
     with seeded(seed):
-        network = make_network(cls.name, world, log.slots, training.embedding, training.hidden)
-    train(network, log, seed, validation, training)
+        network = make_network(cls.name, world, log.slots, settings.embedding, settings.hidden)
+    network.drop(settings.dropout, seed)
+    train(network, log, seed, validation, settings)
     return network.frozen()
 
 

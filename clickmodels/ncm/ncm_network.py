@@ -36,6 +36,10 @@ class NCMNetwork(Network):
         """Return minus the log-likelihood of each page, (n,)."""
         before = functional.pad(clicks[:, :-1].float(), (1, 0))[..., None]
         states, _ = self.gru(torch.cat([self.encoder(query, ranking), before], dim=2))
+        if torch.is_grad_enabled() and self.dropout:
+            pages, slots, width = states.shape
+            mask = torch.from_numpy(self.draw_mask((slots, pages, width)))
+            states = states * mask.transpose(0, 1).to(states.device)
         logits = self.out(states)[..., 0]
         return click_loss(functional.logsigmoid(logits), clicks, ranking >= 0)
 
@@ -68,6 +72,7 @@ class NCMGradients:
         pairs, self._click = recurrent.input_weights[:, :-1], recurrent.input_weights[:, -1]
         self._layer = layers.PairLayer(parameters, network.encoder, pairs, recurrent.input_bias)
         self._out = layers.Output(parameters, network.out)
+        self._network = network
 
     def forward(self, batch: Batch, record: bool) -> Floats:
         """Return minus the log-likelihood of each page, (n,)."""
@@ -77,6 +82,11 @@ class NCMGradients:
         self._clicked = batch.clicks[:-1].ravel().nonzero()[0] + pages  # the slots below clicks
         ahead[self._clicked] += self._click.values
         states = self._recurrent.forward(ahead, Chains(slots, pages))
+        self._mask = None
+        if record and self._network.dropout:
+            mask = self._network.draw_mask((slots, pages, states.shape[-1]))
+            self._mask = mask.reshape(states.shape)
+            states = states * self._mask
         self._log_click = layers.log_sigmoid(self._out.forward(states).reshape(slots, pages))
         return layers.click_loss(self._log_click, batch)
 
@@ -84,6 +94,9 @@ class NCMGradients:
         """Write the gradients of the mean loss."""
         gradient = layers.click_gradient(self._log_click, self._batch)
         gradient *= layers.complement(self._log_click)
-        by_ahead = self._recurrent.backward(self._out.backward(gradient.ravel()))
+        by_states = self._out.backward(gradient.ravel())
+        if self._mask is not None:
+            by_states = by_states * self._mask
+        by_ahead = self._recurrent.backward(by_states)
         np.sum(by_ahead[self._clicked], axis=0, out=self._click.gradient)
         self._layer.backward(by_ahead)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,6 +19,8 @@ from .embeddings import Embedding, Hidden, PairLogits
 if TYPE_CHECKING:
     from ...data import World
     from ..base import ClickModel
+
+_MASKS = 7  # tells the generator of masks from others of the same seed
 
 
 @contextmanager
@@ -41,11 +45,24 @@ class Network(nn.Module):
         What it becomes once trained.
     most_slots : int or None
         The longest page that it takes; None = any.
+    dropout : float
+        Share of states that networks with a use for it leave out of a training step.
     """
 
     cells: Cells = rank_cells
     model: type[ClickModel]
     most_slots: ClassVar[int | None] = None
+    dropout: float = 0.0
+
+    def drop(self, dropout: float, seed: int) -> None:
+        """Set the dropout, whose masks the seed draws, the same for both trainers."""
+        self.dropout = dropout
+        self._masks = np.random.default_rng([seed, _MASKS])
+
+    def draw_mask(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Return the factors of states of a training step: 0 where dropped, more than 1 else."""
+        kept = self._masks.random(shape, dtype=np.float32) >= self.dropout
+        return kept * np.float32(1.0 / (1.0 - self.dropout))
 
     def loss(self, query: Tensor, ranking: Tensor, clicks: Tensor) -> Tensor:
         """Return minus the log-likelihood of each page, (n,)."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +17,7 @@ from ...common import checks
 from ...common.progress import progress
 from ...common.runtime import import_extra
 from ...data import ClickLog
+from .embeddings import Embedding, Hidden
 from .network import Network
 from .numpy import NumpyTrainer, has_gradients
 from .torch_trainer import TorchTrainer
@@ -23,7 +25,9 @@ from .torch_trainer import TorchTrainer
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The robustness paper's schedule, counted in validations.
+    """How networks are built and trained: by default as in the robustness paper's released code.
+
+    ``named("text")`` has what the paper's text says instead.
 
     Parameters
     ----------
@@ -32,10 +36,16 @@ class TrainingSettings:
         are clipped to this norm. Embeddings that a batch does not show go on by their momentum.
     check_every
         Batches from one validation to the next.
+    halve_each_epoch
+        Whether the learning rate is halved after every pass over the log.
     halve_after, stop_after
-        After so many validations without progress the learning rate is halved, training ends.
+        After so many validations without progress the learning rate is halved (unless
+        ``halve_each_epoch``), training ends.
     embedding, hidden
-        Width of embeddings and of hidden layers.
+        Widths of embeddings (one, or those of queries and of documents) and of hidden layers (one,
+        or several). Recurrent units have the first hidden width.
+    dropout
+        Share of the recurrent states that NCM's last layer does not see in a training step.
     device
         "cpu", or e.g. "cuda" where torch has it.
     log_dir
@@ -47,10 +57,12 @@ class TrainingSettings:
     epochs: int = 20
     clip: float = 40.0
     check_every: int = 500
+    halve_each_epoch: bool = True
     halve_after: int = 2
     stop_after: int = 3
-    embedding: int = 64
-    hidden: int = 64
+    embedding: Embedding = (32, 64)
+    hidden: Hidden = (64, 16)
+    dropout: float = 0.2
     device: str = "cpu"
     log_dir: str | os.PathLike[str] | None = None
 
@@ -60,8 +72,33 @@ class TrainingSettings:
             if field.name in ("learning_rate", "clip"):
                 if not (isinstance(value, (int, float)) and 0 < value < math.inf):
                     raise ValueError(f"{field.name} must be above 0, not {value!r}")
-            elif field.name not in ("device", "log_dir"):
+            elif field.name == "dropout":
+                if not (isinstance(value, (int, float)) and 0 <= value < 1):
+                    raise ValueError(f"dropout must be in [0, 1), not {value!r}")
+            elif field.name in ("embedding", "hidden"):
+                self._check_widths(field.name, value)
+            elif field.name not in ("device", "log_dir", "halve_each_epoch"):
                 checks.positive_integer(value, field.name)
+
+    @staticmethod
+    def _check_widths(name: str, value: Embedding | Hidden) -> None:
+        widths = value if isinstance(value, tuple) else (value,)
+        if not widths or (name == "embedding" and len(widths) > 2):
+            raise ValueError(f"{name} must be a width or a tuple of some, not {value!r}")
+        for width in widths:
+            checks.positive_integer(width, name)
+
+    @classmethod
+    def named(cls, name: str = "released", **changes: Any) -> Self:
+        """Return the settings of the paper's released code or of its text, with ``changes``."""
+        checks.choice(name, tuple(_NAMED), "training")
+        return cls(**{**_NAMED[name], **changes})
+
+
+_NAMED: dict[str, dict[str, Any]] = {
+    "released": {},
+    "text": {"embedding": 64, "hidden": 64, "dropout": 0.0, "halve_each_epoch": False},
+}
 
 
 def train(
@@ -85,7 +122,8 @@ def train(
     schedule = _Schedule(network, settings)
     schedule.note_validation(trainer.validation_loss())
     rng = np.random.default_rng(seed)
-    steps = settings.epochs * math.ceil(len(log) / settings.batch_size)
+    epoch = math.ceil(len(log) / settings.batch_size)  # in steps
+    steps = settings.epochs * epoch
     recent: list[float] = []  # training losses since the last validation
     with (
         _scalar_writer(settings.log_dir) as write,
@@ -94,6 +132,8 @@ def train(
         for step, rows in enumerate(_batches(rng, len(log), settings), start=1):
             recent.append(trainer.step(rows, schedule.learning_rate))
             advance(1)
+            if settings.halve_each_epoch and step % epoch == 0:
+                schedule.learning_rate *= 0.5
             if step % settings.check_every and step != steps:
                 continue
             loss = trainer.validation_loss()
@@ -135,7 +175,8 @@ class _Schedule:
                 self.best_state[name].copy_(value)
             return False
         self.without_progress += 1
-        if self.without_progress % self.settings.halve_after == 0:
+        impatient = self.without_progress % self.settings.halve_after == 0
+        if impatient and not self.settings.halve_each_epoch:
             self.learning_rate *= 0.5
         return self.without_progress >= self.settings.stop_after
 
