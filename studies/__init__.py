@@ -63,7 +63,7 @@ __all__ = [
     "figure_1", "figure_2", "graded_rows", "heat_map", "judge", "judge_log", "learning_table",
     "ledger", "load_rows", "log_report", "paper_tables", "parting", "promise_picture",
     "promise_table", "protocol_cell", "ranking_ledger", "recommendation_ledger", "register",
-    "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions", "save_rows", "scale_errors",
-    "session_tables", "setting", "shift_table", "shipped_rows", "spider", "study_class",
-    "study_names", "training_curves", "wins", "wins_table", "write_report",
+    "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions",
+    "save_rows", "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows",
+    "spider", "study_class", "study_names", "training_curves", "wins", "wins_table", "write_report",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from clickgym import clickmodels, data, evaluation, studies
 from clickgym.studies.engine import artefacts as fitted
 from clickgym.studies.engine.workers import run
 from clickgym.studies.robustness import judging
+from clickgym.studies.robustness.graded_log import ndcg_by_query
 
 SEEDS = 3
 MODELS = ("rCTR", "dCTR", "TopPop", "PBM", "NCM", "ARM-NC")
@@ -277,15 +278,15 @@ def test_trec_clicks_say_something_about_grades(trec, model):
 # nDCG by query
 
 
-def test_ndcg_by_query_has_the_mean_that_is_judged(fitted_to_small_log):
-    model, world = fitted_to_small_log
+def test_ndcg_by_query_has_the_mean_that_is_judged(study):
+    model, world = study[3].models["dCTR"], study[0]
     queries, values = ndcg_by_query(model, world, [3])
     assert len(queries) == len(values)
-    np.testing.assert_allclose(values.mean(), judge_grades(model, world, 3)["nDCG@3"])
+    np.testing.assert_allclose(values.mean(), judging.judge_grades(model, world, 3)["nDCG@3"])
 
 
-def test_rows_by_query_are_means_over_fits(fitted_to_small_log):
-    model, world = fitted_to_small_log
+def test_rows_by_query_are_means_over_fits(study):
+    model, world = study[3].models["dCTR"], study[0]
     rows = studies.graded_rows("log", world, {"dCTR": [(model, [0]), (model, [1])]})
     once = [ndcg_by_query(model, world, [seed])[1] for seed in (0, 1)]
     np.testing.assert_allclose([row["ndcg_3"] for row in rows], np.mean(once, axis=0))
