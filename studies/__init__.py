@@ -32,6 +32,7 @@ from .recommendation.recommendation_curse import RecommendationCurse
 from .recommendation.recommendation_ledger import recommendation_ledger
 from .recommendation.recommendation_study import Recommend
 from .registry import register, study_class, study_names
+from .robustness.graded_log import graded_rows
 from .robustness.judging import Judged, judge, judge_log, log_report, paper_tables
 from .robustness.ledger import ledger
 from .robustness.protocol import Protocol, shipped_rows
@@ -59,10 +60,10 @@ __all__ = [
     "SessionStudy", "Sessions", "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions",
     "bias_picture", "bias_table", "compare_cell", "compare_table", "compute_study", "curse_cell",
     "curse_picture", "curse_table", "draw_functions", "errors_table", "federated_ledger",
-    "figure_1", "figure_2", "heat_map", "judge", "judge_log", "learning_table", "ledger",
-    "load_rows", "log_report", "paper_tables", "parting", "promise_picture", "promise_table",
-    "protocol_cell", "ranking_ledger", "recommendation_ledger", "register", "root_mean_squares",
-    "run_grid", "run_picture", "run_study", "sample_sessions", "save_rows", "scale_errors",
-    "session_tables", "setting", "shift_table", "shipped_rows", "spider", "study_class",
-    "study_names", "training_curves", "wins", "wins_table", "write_report",
+    "figure_1", "figure_2", "graded_rows", "heat_map", "judge", "judge_log", "learning_table",
+    "ledger", "load_rows", "log_report", "paper_tables", "parting", "promise_picture",
+    "promise_table", "protocol_cell", "ranking_ledger", "recommendation_ledger", "register",
+    "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions",
+    "save_rows", "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows",
+    "spider", "study_class", "study_names", "training_curves", "wins", "wins_table", "write_report",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 DEPENDS = "depends on "  # begins the verdict of a finding that something turns into its opposite
 _OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS, UNDECIDED: UNDECIDED}
 NOT_THERE = "not in these results"
-_LEVEL = 0.05
+LEVEL = 0.05
 _RESAMPLES = 10_000
 
 
@@ -48,11 +48,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, its section, and the findings that it stands or falls with."""
+    """A statement of the paper, its section, and the findings that it stands or falls with.
+
+    ``stands_on`` names the paper's tables or figures, where ``section`` does not.
+    """
 
     statement: str
     section: str
     findings: tuple[Finding, ...]
+    stands_on: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where the paper has it: section, tables and figures."""
+        return ", ".join(filter(None, (self.section, self.stands_on)))
 
     @property
     def verdict(self) -> str:
@@ -88,8 +97,8 @@ def every_above(test: str, values: Mapping[str, ArrayLike], threshold: float = 0
     """
     if not values:
         return Finding(test, UNDECIDED, NOT_THERE)
-    found = {name: interval(column, 1.0 - _LEVEL) for name, column in values.items()}
-    strict = [interval(column, 1.0 - _LEVEL / len(values)) for column in values.values()]
+    found = {name: _interval(column, 1.0 - LEVEL) for name, column in values.items()}
+    strict = [_interval(column, 1.0 - LEVEL / len(values)) for column in values.values()]
     verdict = UNDECIDED
     if all(one.low > threshold for one in found.values()):
         verdict = HOLDS
@@ -147,8 +156,16 @@ def _bootstrap(groups: Sequence[np.ndarray]) -> Interval:
         return make_interval(mean, np.nan, np.nan, len(groups))
     drawn = np.random.default_rng(0).integers(len(groups), size=(_RESAMPLES, len(groups)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [_LEVEL / 2.0, 1.0 - _LEVEL / 2.0])
+    low, high = np.quantile(means, [LEVEL / 2.0, 1.0 - LEVEL / 2.0])
     return make_interval(mean, float(low), float(high), len(groups))
+
+
+def _interval(values: ArrayLike, confidence: float) -> Interval:
+    """Return the Student-t interval; of values that are all the same infinity, that infinity."""
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) > 1 and np.isinf(array[0]) and (array == array[0]).all():
+        return make_interval(array[0], array[0], array[0], len(array))
+    return interval(array, confidence)
 
 
 def _describe(name: str, found: Interval) -> str:
@@ -162,6 +179,6 @@ def ledger_lines(claims: Sequence[Claim]) -> list[LedgerLine]:
     """Return the lines of a ledger: a claim's own, then one per finding."""
     lines: list[LedgerLine] = []
     for number, claim in enumerate(claims, start=1):
-        lines.append((f"{number}. {claim.statement} ({claim.section})", claim.verdict, "", ""))
+        lines.append((f"{number}. {claim.statement} ({claim.source})", claim.verdict, "", ""))
         lines += [("", found.verdict, found.test, found.numbers) for found in claim.findings]
     return lines

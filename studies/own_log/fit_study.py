@@ -27,7 +27,8 @@ from ..robustness.judging import (
 )
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import longest_first
-from .kept_logs import LogSetting
+from .graded_fits import write_graded
+from .kept_logs import LogSetting, kept_logs
 from .log_fits import RESULT, VERSION, LogFitCell, log_fit_cell, publish_model
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class FitLog(Study):
     """Fit click models to a log and judge them on another part of it.
 
     The folder gets the world, the log's parts, every model as soon as it is fitted, the tables,
-    and a picture of perplexity by rank. A row is a model and a seed.
+    and a picture of perplexity by rank. A row is a model and a seed. Of a log with grades it gets
+    nDCG by query too, and with a naive baseline and a click model of the robustness paper the
+    verdict on the paper's first claim.
     """
 
     own_folder: ClassVar[bool] = True
@@ -91,9 +94,12 @@ class FitLog(Study):
         yield Stage(
             stage, log_fit_cell, cells, VERSION, RESULT, label=lambda cell: str(cell.model)
         )
-        for cell, _ in results[stage]:
+        cells = [cell for cell, _ in results[stage]]
+        for cell in cells:
             if not cell.seed:
                 publish_model(cell)
+        if self.parameters != GRADE and kept_logs(kept)[0].has_grades:
+            write_graded(folder, cells)
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per model and seed, models in the order of the settings."""

@@ -68,7 +68,7 @@ def judge(
     return result | judge_grades(model, world, seed, threshold)
 
 
-def _keep_shown(world: World, model: ClickModel) -> World:
+def keep_shown(world: World, model: ClickModel) -> World:
     """Return the world with only judged documents that the model's log showed as candidates."""
     seen = world.candidates if model.seen is None else model.seen & world.candidates
     seen = seen & (world.relevance >= 0)
@@ -128,7 +128,7 @@ def judge_grades(
     """Return nDCG and recall alone."""
     if not world.has_grades:
         return {}
-    shown = _keep_shown(world, model)
+    shown = keep_shown(world, model)
     result = {}
     for depth in GRADED_DEPTHS:
         result[f"nDCG@{depth}"] = evaluation.ndcg(model, shown, depth, seed)

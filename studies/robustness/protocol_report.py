@@ -25,12 +25,12 @@ from ..study import Report
 from .judging import click_models
 from .ledger import RULES, ledger
 from .relative import compared_models, relative_table
+from .shift_claims import TABLES, is_shifted
 from .spider import spider
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = {"DBN": "Table 3", "CoCM": "Table 4"}
 _SHIFT_TEST = "perplexity_reversed"
 _SHIFT_FIELDS = {"ind PPL": "perplexity", "nDCG@3": "ndcg_3", "ood PPL": _SHIFT_TEST}
 LINES = {"best": "best", "logging policy": "logging_value", "random": "random_value"}
@@ -129,11 +129,6 @@ def fill_table(table: ResultTable, rows: Sequence[Row], fields: dict[str, str]) 
     return table
 
 
-def is_shifted(row: Row) -> bool:
-    """Return whether a row is one of the strong shift."""
-    return _SHIFT_TEST in row
-
-
 def shift_table(rows: Sequence[Row], user: str) -> ResultTable:
     """Return a user's table from rows of the protocol's preset "strong-shift".
 
@@ -205,7 +200,7 @@ def make_report(rows: Sequence[Row]) -> Report:
     shifted = [row for row in rows if is_shifted(row)]
     report = Report(TITLE, _summary(rows))
     if grid:
-        lines = ledger_lines(ledger(grid))
+        lines = ledger_lines(ledger(rows))
         report.sections["Ledger of claims"] = ledger_section(lines, RULES)
         report.texts["ledger.md"] = ledger_markdown(lines, RULES)
         figures = (spider(grid), spider(grid, out_of_distribution_too=False), figure_2(grid))

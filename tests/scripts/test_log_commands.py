@@ -229,6 +229,31 @@ def test_sessions_are_fitted_to_their_first_file(tmp_path, option, rate):
     assert clickmodels.ClickModel.load(tmp_path / "out" / "CTR.safetensors").click_rate == rate
 
 
+def graded_sessions(folder):
+    """Options of sessions with three queries, whose documents have different grades."""
+    lines = [f"1\tq{i % 3}\t[a,b]\t[1,1]\t[{i % 2},0]" for i in range(12)]
+    for name in ("train", "valid", "test"):
+        (folder / name).write_text("\n".join(lines))
+    (folder / "labels").write_text("\n".join(f"{line}\t[2,0]" for line in lines))
+    names = [str(folder / name) for name in ("train", "valid", "test")]
+    return ["--sessions", *names, "--labels", str(folder / "labels")]
+
+
+@loop_over(("models", "said"), [(["PBM", "dCTR"], True), (["PBM"], False)])
+def test_a_log_with_grades_gets_a_verdict_where_both_sides_were_fitted(tmp_path, models, said):
+    out = tmp_path / "_".join(models)
+    main(["fit", *graded_sessions(tmp_path), "--model", *models, "--out", str(out), *ALONE])
+    assert (out / "ndcg-by-query.parquet").exists()
+    assert (out / "ledger.md").exists() == said
+
+
+def test_a_log_without_grades_has_no_ndcg_by_query(tmp_path):
+    out = tmp_path / "out"
+    files = ["--sessions", *session_files(tmp_path)]
+    main(["fit", *files, "--model", "PBM", "dCTR", "--out", str(out), *ALONE])
+    assert not (out / "ndcg-by-query.parquet").exists()
+
+
 WRONG_FITS = {
     "other world": (["--world-seed", "1"], r"log\.parquet.*another world"),
     "fewer documents": (["--docs", "9"], r"log\.parquet.*another world"),

@@ -16,6 +16,7 @@ from clickgym import clickmodels, data, evaluation, studies
 from clickgym.studies.engine import artefacts as fitted
 from clickgym.studies.engine.workers import run
 from clickgym.studies.robustness import judging
+from clickgym.studies.robustness.graded_log import ndcg_by_query
 
 SEEDS = 3
 MODELS = ("rCTR", "dCTR", "TopPop", "PBM", "NCM", "ARM-NC")
@@ -272,3 +273,20 @@ def test_trec_clicks_are_predicted_better_by_pbm_than_by_rank_alone(trec):
 def test_trec_clicks_say_something_about_grades(trec, model):
     found, chance = (trec.grades.interval(name, "nDCG@3").mean for name in (model, "rCTR"))
     assert chance < found < 1.0
+
+
+# nDCG by query
+
+
+def test_ndcg_by_query_has_the_mean_that_is_judged(study):
+    model, world = study[3].models["dCTR"], study[0]
+    queries, values = ndcg_by_query(model, world, [3])
+    assert len(queries) == len(values)
+    np.testing.assert_allclose(values.mean(), judging.judge_grades(model, world, 3)["nDCG@3"])
+
+
+def test_rows_by_query_are_means_over_fits(study):
+    model, world = study[3].models["dCTR"], study[0]
+    rows = studies.graded_rows("log", world, {"dCTR": [(model, [0]), (model, [1])]})
+    once = [ndcg_by_query(model, world, [seed])[1] for seed in (0, 1)]
+    np.testing.assert_allclose([row["ndcg_3"] for row in rows], np.mean(once, axis=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from looping import loop_over
-from protocol_rows import MODELS, protocol_rows
+from protocol_rows import MODELS, protocol_rows, shift_rows
 
 from clickgym.evaluation.reporting.formats import ledger_markdown
 from clickgym.studies.claims import (
@@ -19,6 +19,7 @@ from clickgym.studies.claims import (
     some_below,
 )
 from clickgym.studies.robustness.ledger import RULES, ledger
+from clickgym.studies.robustness.reversals import Comparison, find_reversals
 
 UP, DOWN, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [-3.0, 0.1, 3.2]
 
@@ -96,25 +97,60 @@ def test_a_claim_stands_and_falls_with_its_findings(verdicts, verdict):
 # The eight claims
 
 
-def verdicts(rows):
-    return [claim.verdict for claim in ledger(rows)]
+def graded_log(lead=0.1, queries=50):
+    """Return rows of a real log on which dCTR leads PBM by as much as that."""
+    noise = np.random.default_rng(1).normal(scale=0.02, size=queries)
+    values = {"dCTR": 0.5 + lead + noise, "CTR": 0.2 + noise, "PBM": np.full(queries, 0.5)}
+    return [
+        {"log": "a log", "model": model, "query": query, "ndcg_3": value}
+        for model, column in values.items()
+        for query, value in enumerate(column)
+    ]
+
+
+def verdicts(rows, graded=None):
+    graded = graded_log() if graded is None else graded
+    return [claim.verdict for claim in ledger(rows, graded)]
+
+
+def all_rows(seeds):
+    return [*protocol_rows(seeds=seeds), *shift_rows(seeds)]
 
 
 def test_the_made_up_rows_say_what_the_paper_says_but_for_cacm_minus():
-    assert verdicts(protocol_rows(seeds=5)) == [HOLDS] * 6 + [FAILS] + [HOLDS]
+    assert verdicts(all_rows(5)) == [HOLDS] * 6 + [FAILS] + [HOLDS]
 
 
 def test_noise_decides_nothing_about_policies():
     assert verdicts(protocol_rows(seeds=3, noise=40.0))[5] == UNDECIDED
 
 
-def test_one_seed_decides_no_difference():
-    found = verdicts(protocol_rows(seeds=1))
-    assert [found[number] for number in (0, 1, 3, 4, 5, 6)] == [UNDECIDED] * 6
+def test_one_seed_decides_nothing():
+    assert verdicts(all_rows(1)) == [UNDECIDED] * 8
+
+
+@loop_over(
+    ("seeds", "note"),
+    [
+        (1, "undecided after 1 seed, ten more seeds are wanted (--seeds 11)"),
+        (10, "undecided after 10 seeds, ten more seeds are wanted (--seeds 20)"),
+        (20, "undecided after 20 seeds"),
+    ],
+)
+def test_an_undecided_finding_has_its_interval_and_says_what_it_wants(seeds, note):
+    finding = ledger(protocol_rows(seeds=seeds, noise=400.0), [])[5].findings[0]
+    assert finding.verdict == UNDECIDED
+    assert finding.numbers.endswith(f"; {note}")
+
+
+def test_every_claim_names_the_table_or_figure_that_it_stands_on():
+    for claim in ledger(all_rows(2)):
+        assert claim.source.startswith("section")
+        assert "Table" in claim.source or "Figure" in claim.source
 
 
 def test_claims_on_models_that_are_not_there_are_undecided():
-    claims = ledger(protocol_rows(("PBM", "UBM")))
+    claims = ledger(protocol_rows(("PBM", "UBM")), graded_log())
     assert [claim.verdict for claim in claims] == [UNDECIDED] * 5 + [HOLDS] + [UNDECIDED] * 2
     assert {found.numbers for found in claims[1].findings} == {"not in these results"}
 
@@ -131,8 +167,8 @@ def swapped(rows, first, second):
 )
 def test_a_claim_falls_when_the_results_are_turned_round(number, pair):
     rows = protocol_rows((*MODELS, "TopPop"), seeds=5)
-    assert ledger(rows)[number].verdict == HOLDS
-    assert ledger(swapped(rows, *pair))[number].verdict == FAILS
+    assert verdicts(rows)[number] == HOLDS
+    assert verdicts(swapped(rows, *pair))[number] == FAILS
 
 
 def test_max_reward_that_loses_on_mismatch_is_found_to_lose():
@@ -143,22 +179,117 @@ def test_max_reward_that_loses_on_mismatch_is_found_to_lose():
     assert verdicts(rows)[5:7] == [FAILS, HOLDS]
 
 
-def test_perplexity_that_predicts_is_found_to_predict():
-    rows = [
-        row | {f"perplexity_{test}": row["perplexity"] for test in ("oracle", "BM25", "random")}
-        for row in protocol_rows()
-    ]
-    claim = ledger(rows)[2]
-    assert claim.findings[0].verdict == FAILS
-    assert claim.verdict == FAILS
+# Claim 1 on a real log
+
+
+@loop_over(("lead", "verdict"), [(0.1, HOLDS), (0.0, UNDECIDED), (-0.1, FAILS)])
+def test_the_best_baseline_of_a_real_log_is_compared_query_by_query(lead, verdict):
+    finding = ledger([], graded_log(lead))[0].findings[1]
+    assert finding.verdict == verdict
+    assert finding.numbers.endswith("dCTR − PBM, 50 queries")
+
+
+def test_a_claim_without_a_real_log_says_that_it_was_not_run():
+    claim = ledger(all_rows(3), [])[0]
+    assert claim.findings[1].numbers == "not run"
+    assert claim.verdict == UNDECIDED
+
+
+def test_the_rows_of_a_real_log_come_with_the_package():
+    assert "TREC sessions" in ledger([])[0].findings[1].numbers
+
+
+# Claim 2 on Tables 3 and 4
+
+
+def test_a_collapse_is_one_below_each_click_model_of_the_tables():
+    claim = ledger(shift_rows())[1]
+    assert claim.verdict == HOLDS
+    assert [text.split(":")[0] for text in claim.findings[1].numbers.split("; ")] == [
+        "PBM", "UBM", "DBN", "NCM", "CACM-minus",
+    ]  # fmt: skip
+
+
+def test_one_click_model_that_is_worse_refutes_a_collapse():
+    claim = ledger(shift_rows(numbers={"PBM": (1.33, 0.75, 1.5)}))[1]
+    assert [found.verdict for found in claim.findings] == [HOLDS, FAILS] * 2 + [HOLDS] * 4
+
+
+def test_causal_arm_has_no_part_in_a_collapse():
+    rows = shift_rows(numbers={"ARM": (1.33, 0.75, 1.9)})
+    assert ledger(rows)[1].verdict == HOLDS
+
+
+def test_a_collapse_within_noise_is_undecided():
+    assert ledger(shift_rows(noise=2000.0))[1].verdict == UNDECIDED
+
+
+def test_the_grid_has_no_say_in_a_collapse():
+    assert ledger(protocol_rows())[1].verdict == UNDECIDED
 
 
 def test_an_infinite_perplexity_is_a_collapse_and_no_error():
-    rows = [
-        row | ({"perplexity_random": np.inf} if row["model"] == "dCTR" else {})
-        for row in protocol_rows()
-    ]
+    rows = shift_rows(numbers={"dCTR": (1.36, 0.92, np.inf)})
     assert ledger(rows)[1].verdict == HOLDS
+
+
+# Claim 3 by counter-examples
+
+IN_ORDER = {
+    name: (1.3 + 0.01 * place, 0.9 - 0.01 * place, 1.4 + 0.01 * place)
+    for place, name in enumerate(("PBM", "UBM", "DBN", "NCM", "CACM-minus"))
+}
+
+
+def test_a_significant_reversal_is_named_with_its_intervals():
+    numbers = IN_ORDER | {"PBM": (1.3, 0.9, 1.415)}
+    claim = ledger(shift_rows(seeds=5, numbers=numbers))[2]
+    assert [found.verdict for found in claim.findings] == [HOLDS, HOLDS]
+    assert claim.findings[0].numbers.startswith("2 of 20 pairs reverse at 5%/20 (2 at 5%); ")
+    assert "DBN user: PBM is ahead of UBM by 0.0" in claim.findings[0].numbers
+
+
+def test_perplexity_and_ndcg_that_predict_are_found_to_predict():
+    claim = ledger(shift_rows(numbers=IN_ORDER))[2]
+    assert [found.verdict for found in claim.findings] == [FAILS, FAILS]
+
+
+def test_ndcg_alone_may_predict():
+    numbers = IN_ORDER | {"PBM": (1.3, 0.885, 1.415)}
+    claim = ledger(shift_rows(seeds=5, numbers=numbers))[2]
+    assert [found.verdict for found in claim.findings] == [HOLDS, FAILS]
+
+
+def test_models_that_are_alike_in_distribution_are_no_counter_example():
+    numbers = IN_ORDER | {"PBM": (1.31, 0.89, 1.45)}
+    numbers |= {"UBM": (1.31, 0.89, 1.41), "DBN": (1.31, 0.89, 1.42), "NCM": (1.31, 0.89, 1.43)}
+    numbers |= {"CACM-minus": (1.31, 0.89, 1.44)}
+    claim = ledger(shift_rows(numbers=numbers))[2]
+    assert [found.verdict for found in claim.findings] == [UNDECIDED, UNDECIDED]
+    assert "nearest to it: " in claim.findings[0].numbers
+
+
+def test_a_reversal_must_stand_at_a_level_divided_by_the_pairs():
+    seen = np.array([[0.0, 1.3], [0.0, 2.1], [0.0, 2.9]])  # the 95% interval begins at 0.11
+    alone = Comparison("here", ("A", "B"), seen, -seen)
+    assert find_reversals([alone]).verdict == HOLDS
+    assert find_reversals([alone] * 10).verdict == UNDECIDED
+
+
+# Claim 7
+
+
+def test_what_the_released_reward_omits_is_told_with_claim_7():
+    assert "omits a factor" in ledger(protocol_rows())[6].findings[0].numbers
+
+
+def test_the_conclusion_survives_only_where_it_holds():
+    noisy, clear = (
+        ledger(protocol_rows(seeds=5, noise=noise))[6].findings[0] for noise in (400.0, 1.0)
+    )
+    assert (noisy.verdict, clear.verdict) == (UNDECIDED, HOLDS)
+    assert "survives" not in noisy.numbers
+    assert "survives" in clear.numbers
 
 
 def test_a_candidate_changes_no_verdict():
