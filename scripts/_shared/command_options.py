@@ -16,8 +16,10 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clickgym import agents, clickmodels, policies
+from clickgym.data.candidates import SAMPLERS
 from clickgym.data.readers.tables.formats import FORMATS
 from clickgym.studies.engine.plugins import import_modules
+from clickgym.studies.robustness.released import SWITCHES
 
 Settings = TypeVar("Settings")
 
@@ -50,6 +52,18 @@ SHARED: dict[str, dict[str, Any]] = {
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
     "preset": {"help": "how much of it"},
     "seed": _SEED | {"help": "seed of the random numbers"},
+    "worlds": {
+        "help": "draw so many worlds, which the seeds take in turn", "least": 0, "metavar": "N",
+        "absent": "one for each seed",
+    },
+    "sampler": {
+        "help": "how --docs are drawn: all grades, or hardly any of grade 0 (section 6.1)",
+        "choices": tuple(SAMPLERS),
+    },
+    "released": {
+        "help": "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
+        "choices": tuple(SWITCHES), "absent": "as the text",
+    },
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
     "first_seed": _SEED | {"help": "the first of the seeds"},
     "resamples": _COUNT | {"help": "resamples for intervals"},

@@ -36,7 +36,7 @@ from .comparison_pictures import (
     training_curves,
 )
 
-VERSION = "3"
+VERSION = "4"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
 _TRAINING = "training agents"

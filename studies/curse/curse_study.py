@@ -30,7 +30,7 @@ from ..worlds import (
 )
 from .curse_pictures import curse_picture, curse_table
 
-VERSION = "3"
+VERSION = "4"
 _UNSHOWN = ("world", "source", "modules")  # fields of a cell that its row has not
 _SAMPLES = 5_000  # rankings of the logging policy; the optimised policies are exact
 

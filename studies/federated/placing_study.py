@@ -24,7 +24,7 @@ from ..study import Report, Results, Stage, Study, setting
 from ..worlds import longest_first, require_generative
 from .placing_report import RULES, placing_claims, placing_picture, placing_table
 
-VERSION = "2"
+VERSION = "3"
 PLACINGS = ("uniform", "three", "top")
 
 

@@ -20,7 +20,7 @@ from .kept_logs import KeptLogs, kept_logs
 from .log_fits import LogFitCell, fitted_to_log, publish_file, publish_model
 from .source import TRAIN, WHOLE, shown_twice, shown_world
 
-VERSION = "4"
+VERSION = "5"
 TOP_DOWN, MAX_REWARD = OPTIMISERS = ("Top-Down", "Max-Reward")
 _TAIL = 200  # points of the curve that shows the long tail
 _EXAMPLES, _FIRST = 10, 5  # queries and documents that the page shows

@@ -20,7 +20,7 @@ from ..engine.shapes import Unbounded, Undefined
 from ..robustness.judging import judge, judge_grades
 from .kept_logs import KeptLogs, kept_logs
 
-VERSION = "1"
+VERSION = "2"
 MODELS = "models"
 
 

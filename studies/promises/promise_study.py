@@ -32,7 +32,7 @@ from ..worlds import (
 )
 from .promise_pictures import OPTIMISERS, promise_picture, promise_table
 
-VERSION = "3"
+VERSION = "4"
 _ESTIMATING = "optimising and estimating"
 _FRESH = 1_000_000  # added to the seed of the log that estimates are made from
 _MARGINALS = 50_000  # pages drawn for a query's marginals where they are not exact

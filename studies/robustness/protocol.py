@@ -88,7 +88,9 @@ class Protocol(Study):
         (*CLICK_MODELS, *NAIVE, REFERENCE, ORACLE), "click model, or oracle for the user itself",
         flag="model", also=(ORACLE,),
     )
-    seeds: int = setting(2)
+    seeds: int = setting(
+        2, "number of seeds; each draws a world, a log and an initialisation"
+    )
     world: WorldSetting = setting(WorldSetting, whole_file=True)
     impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
@@ -110,18 +112,9 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
-    worlds: int = setting(
-        0, "draw so many worlds, which the seeds take in turn", least=0, later=True,
-        absent="one for each seed",
-    )  # fmt: skip
-    sampler: str = setting(
-        "stratified", "how --docs are drawn: all grades, or hardly any of grade 0 (section 6.1)",
-        choices=tuple(SAMPLERS), later=True,
-    )  # fmt: skip
-    released: tuple[str, ...] = setting(
-        (), "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
-        choices=tuple(SWITCHES), later=True, absent="as the text",
-    )  # fmt: skip
+    worlds: int = setting(0, least=0, later=True)
+    sampler: str = setting("stratified", choices=tuple(SAMPLERS), later=True)
+    released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
     modules: tuple[str, ...] = setting((), flag="module", later=True)
     join: bool = setting(False, "take other models' results from the package", flag="")
 

@@ -135,7 +135,7 @@ class PolicyCell:
 
 
 POLICY_VALUES = {
-    **dict.fromkeys(POLICY_FIELDS[:-1], NotRequired[float]), POLICY_FIELDS[-1]: float,
+    **dict.fromkeys(POLICY_FIELDS[:-1], float | None), POLICY_FIELDS[-1]: float,
 }  # fmt: skip
 
 
@@ -143,7 +143,8 @@ def policy_cell(cell: PolicyCell) -> Result:
     """Make and deploy the policies that the model's capabilities allow.
 
     ``top_down_…`` and ``max_reward_…`` are clicks per page that the model promises and the user
-    delivers for policies that show documents of the training part.
+    delivers for policies that show documents of the training part; None where the model has no
+    such policy, or promises nothing.
     """
     judged = cell.judged
     import_modules(judged.modules)
@@ -154,7 +155,7 @@ def policy_cell(cell: PolicyCell) -> Result:
     start = time.perf_counter()
     allowed = shown_in(logs.train, world)
     generative = "generative" in model.capabilities
-    result = {}
+    result: dict[str, float | None] = dict.fromkeys(POLICY_FIELDS[:-1])
     if "rank" in model.capabilities:
         relevance = policies.top_down(model, allowed, slots)
         if generative:

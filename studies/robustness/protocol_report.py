@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...evaluation import Metric, ResultTable
 from ...evaluation.reporting.formats import ledger_markdown
 from ...evaluation.reporting.page import ledger_section
@@ -230,5 +232,22 @@ def _summary(rows: Sequence[Row]) -> str:
     seeds = describe_seeds(distinct(where(rows, model=model), "seed") for model in models)
     return (
         f"{len(rows)} results: users {', '.join(users)}; logs by {', '.join(loggings)}; models "
-        f"{', '.join(models)}; {seeds}. Headings of tables sort them."
+        f"{', '.join(models)}; {seeds}. {_describe_worlds(rows)}Headings of tables sort them."
+    )
+
+
+def _describe_worlds(rows: Sequence[Row]) -> str:
+    """Return how many worlds the intervals are over, and how unequal their queries are."""
+    known = {row["world_seed"]: row for row in rows if "world_seed" in row}
+    if not known:
+        return ""
+    head, effective = (
+        float(np.mean([row[name] for row in known.values()]))
+        for name in ("head_query", "effective_queries")
+    )
+    worlds = f"{len(known)} worlds, over which intervals are" if len(known) > 1 else "one world"
+    return (
+        f"There {'are' if len(known) > 1 else 'is'} {worlds}: the most frequent query has "
+        f"{100 * head:.0f}% of the traffic, so that it is as if {effective:.0f} queries were "
+        "equally frequent (1 / Σ p²). "
     )

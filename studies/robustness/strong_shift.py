@@ -38,24 +38,17 @@ class StrongShift(Study):
 
     users: tuple[str, ...] = setting(("DBN", "CoCM"), flag="user")
     models: tuple[str, ...] = setting(SHIFT_MODELS, flag="model")
-    seeds: int = setting(10)
+    seeds: int = setting(
+        10, "number of seeds; each draws a world, a log and an initialisation"
+    )
     world: WorldSetting = setting(
         WorldSetting(n_queries=1000, n_docs=10), "", whole_file=True
     )
     impressions: int = setting(100_000)
     parameters: str = setting("embedding", choices=("table", "embedding"))
-    worlds: int = setting(
-        0, "draw so many worlds, which the seeds take in turn", least=0, later=True,
-        absent="one for each seed",
-    )  # fmt: skip
-    sampler: str = setting(
-        "relevant", "how --docs are drawn: all grades, or hardly any of grade 0 (section 6.1)",
-        choices=tuple(SAMPLERS), later=True,
-    )  # fmt: skip
-    released: tuple[str, ...] = setting(
-        (), "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
-        choices=tuple(SWITCHES), later=True, absent="as the text",
-    )  # fmt: skip
+    worlds: int = setting(0, least=0, later=True)
+    sampler: str = setting("relevant", choices=tuple(SAMPLERS), later=True)
+    released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
 
     @cached_property
     def protocol(self) -> Protocol:

@@ -86,6 +86,49 @@ def test_steps_are_torchs(name):
             torch.testing.assert_close(value, states[1][key], rtol=0.0, atol=2e-3, msg=key)
 
 
+def dropping(log, seed=3, dropout=0.4):
+    """NCM with dropout, and what trains it: NumPy and torch."""
+    networks, trainers = both("NCM", log)
+    for network in networks:
+        network.drop(dropout, seed)
+    return networks, trainers
+
+
+def test_steps_with_dropout_are_torchs():
+    log = edges(96)
+    networks, trainers = dropping(log)
+    for _ in range(10):
+        losses = [trainer.step(np.arange(32), 1e-2) for trainer in trainers]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    for key, value in networks[0].state_dict().items():
+        torch.testing.assert_close(value, networks[1].state_dict()[key], rtol=0.0, atol=2e-3)
+
+
+def test_dropout_changes_training_and_not_validation():
+    log = edges(96)
+    _, plain = both("NCM", log)
+    _, changed = dropping(log)
+    for one, other in zip(plain, changed, strict=True):
+        assert one.validation_loss() == other.validation_loss()
+        assert one.step(np.arange(32), 1e-2) != other.step(np.arange(32), 1e-2)
+
+
+def test_a_seed_draws_the_dropout():
+    log = edges(96)
+    first, again, other = (
+        dropping(log, seed)[1][0].step(np.arange(32), 1e-2) for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+def test_dropout_keeps_the_mean_of_states():
+    network = network_of("NCM")
+    network.drop(0.2, 0)
+    mask = network.draw_mask((400, 500))
+    assert set(np.unique(mask)) == {0.0, np.float32(1.25)}
+    assert mask.mean() == pytest.approx(1.0, abs=0.01)
+
+
 def test_gradients_are_those_of_the_network_they_are_registered_for_and_not_of_a_subclass():
     class Changed(ARMNetwork):
         """Someone's own examination."""

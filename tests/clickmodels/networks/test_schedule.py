@@ -84,6 +84,35 @@ def test_halve_after_and_stop_after_can_be_set():
     np.testing.assert_allclose(moves / RATE, [1, 0.5, 0.25, 0.125, 0.0625], rtol=1e-4)
 
 
+def test_the_learning_rate_is_halved_after_every_pass_of_at_least_500_batches():
+    losses = [1.0 - 0.01 * number for number in range(5)]
+    for pages, checks, halvings in ((500, 500, [1, 0.5, 0.25]), (250, 250, [1, 1, 0.5, 0.5])):
+        epochs = len(halvings)
+        moves = run(*losses[: epochs + 1], pages=pages, epochs=epochs, check_every=checks).moves
+        np.testing.assert_allclose(moves / (RATE * pages), halvings, rtol=1e-3)
+
+
+def test_the_text_halves_the_learning_rate_by_validations_alone():
+    moves = run(1.0, 0.9, 0.8, pages=500, epochs=2, check_every=500, halve_each_epoch=False).moves
+    np.testing.assert_allclose(moves / (RATE * 500), [1, 1], rtol=1e-3)
+
+
+def test_settings_have_names_and_can_be_changed():
+    released, text = TrainingSettings.named(), TrainingSettings.named("text", epochs=3)
+    assert (released.embedding, released.hidden, released.dropout) == ((32, 64), (64, 16), 0.2)
+    assert (text.embedding, text.hidden, text.dropout) == (64, 64, 0.0)
+    assert (text.batch_size, text.learning_rate, text.epochs) == (32, 1e-3, 3)
+    with pytest.raises(ValueError, match="training must be one of released, text"):
+        TrainingSettings.named("paper")
+
+
+def test_a_fit_takes_the_texts_settings():
+    log, world = simulated(60), small_world(short=True)
+    for training, widths in (("released", (32 + 64,)), ("text", (64 + 64,))):
+        network = clickmodels.fit("NCM", log, world, epochs=1, training=training)
+        assert network.input_weights.shape[1:] == (widths[0] + 1,), training
+
+
 def test_the_best_state_is_kept():
     scripts = [((1, 1.1, 1.1, 1.1), 0), ((1, 0.9, 1.1, 1.1, 1.1), 1)]
     scripts.append(((1, 1.1, 0.8, 0.9, 0.9, 0.9), 2))
@@ -116,6 +145,7 @@ def test_a_bad_setting_is_named():
     bad = [
         {"batch_size": 0}, {"epochs": 0}, {"check_every": 0.5}, {"learning_rate": 0.0},
         {"learning_rate": float("nan")}, {"clip": -1.0}, {"embedding": 0}, {"stop_after": True},
+        {"dropout": 1.0}, {"hidden": ()}, {"embedding": (4, 4, 4)},
     ]  # fmt: skip
     for setting in bad:
         with pytest.raises(ValueError, match=next(iter(setting))):
@@ -130,7 +160,7 @@ def trained(log, validation=None):
     settings = {"batch_size": 10_000, "epochs": 3, "learning_rate": 0.05}
     return clickmodels.fit(
         "NCM", log, small_world(short=True), validation=validation or log,
-        embedding=4, hidden=4, **settings,
+        embedding=4, hidden=4, dropout=0.0, **settings,
     )  # fmt: skip
 
 
@@ -190,7 +220,7 @@ def test_training_improves_on_the_untrained_network():
     for name in NETWORKS:
         network = network_of(name)
         before = pages.mean_loss(network)
-        train(network, log, 0, log, TrainingSettings(epochs=2, learning_rate=5e-3))
+        train(network, log, 0, log, TrainingSettings(batch_size=32, epochs=2, learning_rate=5e-3))
         assert pages.mean_loss(network) < 0.95 * before, name
 
 
@@ -234,7 +264,7 @@ def test_tensorboard_gets_losses_and_the_learning_rate_at_every_validation(scala
     assert set(scalars) == {"fit/training loss", "fit/validation loss", "fit/learning rate"}
     for tag, events in scalars.items():
         assert [event.step for event in events] == [4, 8, 12, 15], tag
-    assert scalars["fit/learning rate"][0].value == pytest.approx(1e-3)
+    assert scalars["fit/learning rate"][0].value == pytest.approx(8e-3)
 
 
 def test_the_training_loss_on_tensorboard_is_a_mean_over_batches(scalars):
