@@ -58,11 +58,12 @@ class ARMNC(WithAttractiveness, ClickModel):
         return len(self.weights) - 1
 
     def read_as_causal(self) -> ARM:
-        """Return the ARM with these parameters: w_k is then read by the ranks below k alone.
+        """Return the ARM with these parameters, one rank off: w_k weighs the click on rank k - 1.
 
-        It was not trained to be one. The robustness paper's released evaluation does this.
+        It was not trained to be one. The robustness paper's released evaluation does this: it feeds
+        the clicks before a rank, moved on by one place, to weights that belong to the places.
         """
-        return ARM(self.attractiveness, self.weights[:-1])
+        return ARM(self.attractiveness, np.delete(self.weights, 1))
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike

@@ -63,10 +63,6 @@ class DCTR(IndependentModel):
         check_log(log, world)
         return cls(*count_by_pair(log, world), smoothing)
 
-    def unsmoothed(self) -> DCTR:
-        """Return the model of the same counts without smoothing."""
-        return DCTR(self.clicks, self.impressions, smoothing=0.0)
-
     def for_documents(self, classes: Integers) -> DCTR:
         """Return the model in which documents (Q, N) have the rate of their class.
 

@@ -32,6 +32,7 @@ from .recommendation.recommendation_curse import RecommendationCurse
 from .recommendation.recommendation_ledger import recommendation_ledger
 from .recommendation.recommendation_study import Recommend
 from .registry import register, study_class, study_names
+from .released.released_study import Released
 from .robustness.graded_log import graded_rows
 from .robustness.judging import Judged, judge, judge_log, log_report, paper_tables
 from .robustness.ledger import ledger
@@ -56,7 +57,8 @@ __all__ = [
     "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "Curse",
     "CurseCell", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell", "LogSetting",
     "Measurements", "Outcome", "OwnLogReport", "Placing", "Promises", "Protocol", "ProtocolCell",
-    "RankingMetrics", "Recommend", "RecommendationCurse", "Report", "Results", "ScoringFunctions",
+    "RankingMetrics", "Recommend", "RecommendationCurse", "Released", "Report", "Results",
+    "ScoringFunctions",
     "SessionStudy", "Sessions", "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions",
     "bias_picture", "bias_table", "compare_cell", "compare_table", "compute_study", "curse_cell",
     "curse_picture", "curse_table", "draw_functions", "errors_table", "federated_ledger",

@@ -51,7 +51,7 @@ from .protocol_cells import (
     protocol_cell,
 )
 from .protocol_report import is_shifted, make_report, shift_table
-from .released import SWITCHES, user_parameters
+from .released import SWITCHES, switches_of, user_parameters
 
 ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
 RESULTS = Path(__file__).parent / "results"  # come with the package
@@ -247,7 +247,7 @@ class Protocol(Study):
 
     def _switches(self, model: str) -> tuple[str, ...]:
         """Return the switches that concern a model itself; none of them does the user."""
-        return () if model == ORACLE else tuple(one for one in SWITCHES if one in self.released)
+        return () if model == ORACLE else switches_of(model, self.released)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give users, logs, models and policies, of the grid and of the strong shift."""

@@ -101,7 +101,7 @@ def _outside_model(cell: ProtocolCell, model: ClickModel) -> ClickModel:
     """Return what predicts the pages of test policies; of the oracle, the user of the tests."""
     if cell.model == ORACLE:
         return cell.log.true_user(testing=True)
-    return read_outside(model, cell.released)
+    return read_outside(model, cell.released, cell.log.slots)
 
 
 def _predictions(model: ClickModel, outside: ClickModel, logs: Logs) -> dict[str, float]:
