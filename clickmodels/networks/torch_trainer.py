@@ -35,7 +35,8 @@ class TorchTrainer:
         self.validation = PageTensors(validation, self.device)
         self.dense = [p for p in network.parameters() if p.requires_grad]
         self.embeddings = [m for m in network.modules() if isinstance(m, LazyEmbedding)]
-        self.optimiser = torch.optim.Adam(self.dense, lr=settings.learning_rate, fused=True)
+        rate = settings.fitting(len(log)).learning_rate
+        self.optimiser = torch.optim.Adam(self.dense, lr=rate, fused=True)
 
     def step(self, rows: Integers, learning_rate: float) -> float:
         """Take one step down the mean loss of the chosen pages, and return that loss."""

@@ -59,7 +59,7 @@ class NumpyTrainer:
         self, network: Network, log: ClickLog, validation: ClickLog, settings: TrainingSettings
     ) -> None:
         encoders = [module for module in network.modules() if isinstance(module, PairEncoder)]
-        pages = min(settings.batch_size, len(log))
+        pages = min(settings.fitting(len(log)).batch_size, len(log))
         self.parameters = Parameters(network, pages, log.slots)
         self.gradients = _GRADIENTS[type(network)](self.parameters, network)
         self.pages = Pages(log, encoders[0], network.cells)

@@ -46,7 +46,7 @@ def test_a_frozen_model_is_of_the_models_class_and_has_its_networks_likelihood()
         assert_frozen_is_trained(name, one_click)
 
 
-QUICK = {"batch_size": 32, "epochs": 6, "learning_rate": 1e-2, "embedding": 16, "hidden": 16}
+QUICK = {"epochs": 6, "learning_rate": 1e-2, "embedding": 16, "hidden": 16}
 
 
 def perplexities(name, **settings):

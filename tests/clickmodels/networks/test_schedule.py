@@ -106,6 +106,18 @@ def test_settings_have_names_and_can_be_changed():
         TrainingSettings.named("paper")
 
 
+def test_larger_logs_take_larger_steps():
+    steps = [TrainingSettings().fitting(pages) for pages in (1, 31_999, 32_000, 64_000, 10**7)]
+    small, middle, large = (32, 1e-3, 500), (64, 2**1.5 * 1e-3, 250), (128, 8e-3, 125)
+    for got, expected in zip(steps, (small, small, middle, large, large), strict=True):
+        assert got == pytest.approx(expected)
+    text = TrainingSettings.named("text")
+    assert text.fitting(10**7) == pytest.approx(small)
+    given = TrainingSettings(batch_size=64, learning_rate=0.1, check_every=3)
+    assert given.fitting(10**7) == (64, 0.1, 3)
+    assert TrainingSettings(batch_size=10**5).fitting(10) == pytest.approx((10**5, 8e-3, 1))
+
+
 def test_a_fit_takes_the_texts_settings():
     log, world = simulated(60), small_world(short=True)
     for training, widths in (("released", (32 + 64,)), ("text", (64 + 64,))):
@@ -220,7 +232,7 @@ def test_training_improves_on_the_untrained_network():
     for name in NETWORKS:
         network = network_of(name)
         before = pages.mean_loss(network)
-        train(network, log, 0, log, TrainingSettings(batch_size=32, epochs=2, learning_rate=5e-3))
+        train(network, log, 0, log, TrainingSettings(epochs=2, learning_rate=5e-3))
         assert pages.mean_loss(network) < 0.95 * before, name
 
 
@@ -264,7 +276,7 @@ def test_tensorboard_gets_losses_and_the_learning_rate_at_every_validation(scala
     assert set(scalars) == {"fit/training loss", "fit/validation loss", "fit/learning rate"}
     for tag, events in scalars.items():
         assert [event.step for event in events] == [4, 8, 12, 15], tag
-    assert scalars["fit/learning rate"][0].value == pytest.approx(8e-3)
+    assert scalars["fit/learning rate"][0].value == pytest.approx(1e-3)
 
 
 def test_the_training_loss_on_tensorboard_is_a_mean_over_batches(scalars):
