@@ -238,7 +238,7 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def _describe_worlds(rows: Sequence[Row]) -> str:
     """Return how many worlds the intervals are over, and how unequal their queries are."""
-    known = {row["world_seed"]: row for row in rows if "world_seed" in row}
+    known = {row["world_seed"]: row for row in rows if row.get("head_query") is not None}
     if not known:
         return ""
     head, effective = (

@@ -26,6 +26,7 @@ from clickgym.studies.robustness.conditions import (
 from clickgym.studies.robustness.protocol_report import (
     FIGURES,
     figure_2,
+    make_report,
     policy_table,
     prediction_table,
     write_report,
@@ -245,6 +246,18 @@ def page(tmp_path_factory):
 def test_the_report_is_a_folder_of_whole_files(page):
     names = {path.name for path in page.parent.iterdir()}
     assert names == {*FIGURES, "report.html", "tables.md", "ledger.md"}
+
+
+def test_the_report_says_how_many_worlds_there_are_and_how_unequal_their_queries(rows):
+    drawn = {"head_query": 0.19, "effective_queries": 19.3}
+    every = [row | {"world_seed": row["seed"]} | drawn for row in rows]
+    assert (
+        "There are 3 worlds, over which intervals are: the most frequent query has 19% of the "
+        "traffic, so that it is as if 19 queries were equally frequent"
+    ) in make_report(every).summary
+    one = [row | {"world_seed": 0} | drawn for row in rows]
+    assert "There is one world: the most frequent query has 19%" in make_report(one).summary
+    assert "world" not in make_report(rows).summary
 
 
 def test_the_page_escapes_names_and_settings(page):
