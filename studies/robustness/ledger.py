@@ -48,7 +48,8 @@ RELEASED_REWARD = (
 SURVIVES = "the conclusion survives the correct reward"
 BySeed = dict[str, Floats]
 RULES = (
-    "A claim holds when all its findings hold, and does not hold when one does not. Differences "
+    "A claim holds when all its findings hold, and does not hold when one does not; it depends on "
+    "the user where the same finding holds under one user and does not under another. Differences "
     "are taken within a seed; [low, high] is the 95% Student-t interval over seeds, of a mean rank "
     "correlation the 95% bootstrap interval over training logs. A finding holds when its interval "
     "lies wholly on the claimed side, does not hold when it lies wholly on the other side, and is "

@@ -212,7 +212,20 @@ def test_a_collapse_is_one_below_each_click_model_of_the_tables():
 
 def test_one_click_model_that_is_worse_refutes_a_collapse():
     claim = ledger(shift_rows(numbers={"PBM": (1.33, 0.75, 1.5)}))[1]
-    assert [found.verdict for found in claim.findings] == [HOLDS, FAILS] * 2 + [HOLDS] * 4
+    assert [found.verdict for found in claim.findings] == [HOLDS] * 2 + [FAILS] * 2 + [HOLDS] * 4
+
+
+def test_a_collapse_under_one_user_and_not_under_the_other_depends_on_the_user():
+    rows = shift_rows()
+    for row in rows:
+        if (row["user"], row["model"]) == ("CoCM", "PBM"):
+            row["perplexity_reversed"] += 0.2
+    claim = ledger(rows)[1]
+    depends = "depends on the user"
+    assert claim.verdict == depends
+    assert [found.verdict for found in claim.findings[:4]] == [HOLDS] * 2 + [depends] * 2
+    assert claim.findings[2].numbers.startswith("holds here: PBM: +")
+    assert claim.findings[3].numbers.startswith("does not hold here: PBM: -")
 
 
 def test_causal_arm_has_no_part_in_a_collapse():
