@@ -70,7 +70,9 @@ def test_a_run_whose_results_have_changed_is_computed_anew_beside_its_files(
     assert before.items() < after.items()
     old, new = (pq.read_table(place / "rows.parquet") for place in (saved, folder))
     assert len(new) == len(old)
-    assert not new.select(old.column_names).equals(old)
+    numbers = [one for one in old.column_names if one.startswith(("perplexity", "promised"))]
+    assert numbers
+    assert not new.select(numbers).equals(old.select(numbers))
 
 
 def test_files_of_this_tree_give_the_same_and_are_of_every_kind(tmp_path):

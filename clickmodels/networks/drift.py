@@ -22,7 +22,7 @@ class Drift:
     β₁ and the square v by β₂, so that a row which a batch showed in step u goes on by
     -m / √v Σ s_t (β₁ / √β₂)^(t - u) in the steps t after it. The sum is the same for all rows of
     step u, so that a row can be left alone until it is needed and catches up at once. (Adam's ε is
-    taken as constant meanwhile; single precision cannot tell.)
+    taken as constant meanwhile, which matters only to gradients as small as it.)
 
     Attributes
     ----------

@@ -39,8 +39,9 @@ class Steps(NamedTuple):
 class TrainingSettings:
     """How networks are built and trained: by default as in the robustness paper's released code.
 
-    ``named("text")`` has what the paper's text says instead. Only the steps on larger logs are our
-    own: see ``fitting``.
+    ``named("text")`` has what the paper's text says instead. Our own are the steps on larger logs
+    (see ``fitting``), the clip (the code never passes its own on), that validations halve the rate
+    as well, as in the text, and that passes of fewer than 500 batches do not each halve it.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from .search import Search
 
 METHODS = ("auto", "closed", "exact", "paper", "guided")
 EXACT = ("closed", "exact")  # no ranking is better than what these find
-PAPER_DOCUMENTS, PAPER_ORDERS = 10, 40_320  # ten most relevant documents, 8! sampled orders
+PAPER_DOCUMENTS, PAPER_ORDERS = 10, 40_320  # the most relevant, and 8! of their orders
 
 
 def top_down(model: ClickModel, world: World, slots: int = 10) -> Ranker:
@@ -29,6 +29,7 @@ def max_reward(
     method: str = "auto",
     seed: int = 0,
     restarts: int | None = None,
+    orders: int = PAPER_ORDERS,
 ) -> Ranker:
     """Return the policy with the most expected clicks per page under ``model``.
 
@@ -39,14 +40,16 @@ def max_reward(
     method : {"auto", "closed", "exact", "paper", "guided"}
         "closed": the most relevant documents in the order that the model declares best
         (``ClickModel.best_rankings``). "exact": all ordered choices. "paper": the model's ten most
-        relevant documents (as many as slots, if those are more) in 8! sampled orders. "guided":
-        swaps, insertions and exchanges with unused candidates, started from the top-down ranking
-        and restarted from shuffled ones. "auto": closed where it exists, exact where it is
+        relevant documents (as many as slots, if those are more) in ``orders`` sampled orders.
+        "guided": swaps, insertions and exchanges with unused candidates, started from the top-down
+        ranking and restarted from shuffled ones. "auto": closed where it exists, exact where it is
         affordable, else guided.
     seed : int
         Seed of the sampled orders and restarts.
     restarts : int, optional
         Number of restarts of the guided search; the default depends on what scoring costs.
+    orders : int
+        Of "paper"; 8! by default.
 
     Notes
     -----
@@ -62,6 +65,7 @@ def max_reward(
     checks.choice(method, METHODS, "method")
     if restarts is not None:
         restarts = checks.positive_integer(restarts, "restarts", 0)
+    orders = checks.positive_integer(orders, "orders")
     if model.max_slots is not None and slots > model.max_slots:
         raise ValueError(f"slots is {slots}, but the {model.name} knows {model.max_slots} ranks")
     # Any start will do for a model that has no relevance.
@@ -79,7 +83,7 @@ def max_reward(
     elif method == "exact":
         search.enumerate()
     elif method == "paper":
-        search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), PAPER_ORDERS)
+        search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), orders)
     else:
         search.climb(restarts)
     return _make_policy(search, world, method)

@@ -64,6 +64,9 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "do as the paper's released code: " + "; ".join(map(": ".join, SWITCHES.items())),
         "choices": tuple(SWITCHES), "absent": "as the text",
     },
+    "training": {
+        "help": "build and train networks as in the paper's released code, or as in its text",
+    },
     "seeds": _COUNT | {"help": "number of seeds; each draws a log and an initialisation"},
     "first_seed": _SEED | {"help": "the first of the seeds"},
     "resamples": _COUNT | {"help": "resamples for intervals"},

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ... import clickmodels, data, envs, evaluation, policies
 from ...clickmodels import NotExact
-from ...clickmodels.fitting import parameters_of
+from ...clickmodels.fitting import EMBEDDING, parameters_of
+from ...clickmodels.registry import registered_class
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
 from ..worlds import (
@@ -96,10 +98,18 @@ def fit_parts(
     world: data.World,
     seed: int,
     parameters: str,
+    training: str = "",
 ) -> clickmodels.ClickModel:
-    """Return a model fitted to a log's parts; embeddings are for models with that choice."""
+    """Return a model fitted to a log's parts; embeddings are for models with that choice.
+
+    ``training`` names the settings of networks; "" for the usual ones.
+    """
     kind = parameters_of(name, parameters)
-    return clickmodels.fit(name, train, world, seed=seed, validation=validation, parameters=kind)
+    trained = kind == EMBEDDING or registered_class(name).network is not None
+    settings: dict[str, Any] = {"training": training} if training and trained else {}
+    return clickmodels.fit(
+        name, train, world, seed=seed, validation=validation, parameters=kind, **settings
+    )
 
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:

@@ -32,7 +32,7 @@ from .rating_parts import Parts, three_parts
 from .rating_study import RatingStudy
 from .system_lists import RatingsSetting
 
-VERSION = "3"
+VERSION = "4"
 REFERENCE = "no-bias"
 POSITION_BASED = "PBM"  # its propensities are what a log alone says
 

@@ -28,7 +28,7 @@ from .recommendation_curse_pictures import (
 )
 from .system_lists import RatingsSetting, parts_of
 
-VERSION = "1"
+VERSION = "2"
 FACTORS = 8  # of users and items, in the features that agents see
 _SAMPLES = 5_000  # lists of the logging policy; the other policies are exact
 

@@ -1,4 +1,4 @@
-"""Where our numbers differ from the released code's, and the reason that our own worlds show."""
+"""Where our numbers differ from the released code's, and what speaks to the reason."""
 
 from __future__ import annotations
 
@@ -12,14 +12,24 @@ from ..constants import ORACLE
 
 BOUNDS = {"nDCG@3": 0.03}  # of a difference that wants a reason
 _BOUND = 0.01  # of perplexities
-NOT_DETERMINED = "not determined"
+WORLDS, NOT_DETERMINED = "between worlds", "not determined"
 
-Key = tuple[str, str]  # model and metric
+
+@dataclass(frozen=True)
+class Compared:
+    """A number of the released code, ours by world (worlds,), and our tables' on the code's log.
+
+    None where there is no such number.
+    """
+
+    published: float | None
+    values: Floats
+    same_log: float | None = None
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A number of the released code that ours differ from: the code's, ours by world, and why."""
+    """A number that we differ from, ours by world, and the reason."""
 
     model: str
     metric: str
@@ -33,41 +43,44 @@ class Difference:
         return f"{self.values.min():.3f} to {self.values.max():.3f}"
 
 
-def find_differences(numbers: Mapping[Key, tuple[float | None, Floats]]) -> list[Difference]:
-    """Return the numbers that differ by more than their bound, with reasons.
-
-    Parameters
-    ----------
-    numbers : dict
-        By model and metric, the code's number (None where it has none) and ours, (worlds,).
+def find_differences(numbers: Mapping[tuple[str, str], Compared]) -> list[Difference]:
+    """Return the numbers, by model and metric, that differ by more than their bound.
 
     Notes
     -----
-    The code's numbers come from one world. A difference is one between worlds where the number
-    lies within the range of ours, or where the model is as far above the oracle of its own world,
-    in perplexity, as ours are above theirs. Any other is not determined.
+    The code's numbers come from one world. A difference is one between worlds where, in
+    perplexity, the model is as far above the oracle of its world as ours are above theirs, or
+    where clickgym's tables give the code's number on the code's own log. Otherwise the reason is
+    not determined, and what the log and our worlds say is told.
     """
     found = []
-    for (model, metric), (published, values) in numbers.items():
+    for (model, metric), one in numbers.items():
         bound = BOUNDS.get(metric, _BOUND)
-        if published is None or not len(values) or abs(values.mean() - published) <= bound:
+        if one.published is None or not len(one.values):
             continue
-        reason = _find_reason(model, metric, published, values, numbers, bound)
-        found.append(Difference(model, metric, published, values, reason))
+        if abs(one.values.mean() - one.published) > bound:
+            oracle = numbers.get((ORACLE, metric)) if model != ORACLE else None
+            reason = _find_reason(one.published, one, oracle, metric, bound)
+            found.append(Difference(model, metric, one.published, one.values, reason))
     return found
 
 
 def _find_reason(
-    model: str, metric: str, published: float, values: Floats,
-    numbers: Mapping[Key, tuple[float | None, Floats]], bound: float,
-) -> str:  # fmt: skip
-    if values.min() <= published <= values.max():
-        return "between worlds: the code's lies within our range"
-    oracle, ours = numbers.get((ORACLE, metric), (None, np.zeros(0)))
-    if oracle is not None and model != ORACLE and metric not in BOUNDS and len(ours) == len(values):
-        above, rise = published - oracle, float((values - ours).mean())
-        texts = f"{above:.3f} above its oracle, ours {rise:.3f}"
+    published: float, one: Compared, oracle: Compared | None, metric: str, bound: float
+) -> str:
+    facts = []
+    if metric not in BOUNDS and oracle is not None and oracle.published is not None:
+        above = published - oracle.published
+        rise = float(np.mean(one.values) - np.mean(oracle.values))
+        text = f"the code's is {above:.3f} above its oracle, ours {rise:.3f}"
         if abs(above - rise) <= bound:
-            return f"between worlds: the code's is {texts}"
-        return f"{NOT_DETERMINED}; the code's is {texts}"
-    return NOT_DETERMINED
+            return f"{WORLDS}: {text}"
+        facts.append(text)
+    if one.same_log is not None:
+        text = f"on the code's own log clickgym's tables give {one.same_log:.3f}"
+        if abs(one.same_log - published) <= bound:
+            return f"{WORLDS}: {text}"
+        facts.append(text)
+    if one.values.min() <= published <= one.values.max():
+        facts.append("the code's lies within the range of our worlds")
+    return "; ".join([NOT_DETERMINED, *facts])

@@ -1,8 +1,10 @@
 """Tables 3 and 4 as the robustness paper prints them, and as its released code gives them.
 
 The second are those of one outside run: the authors' code on logs of 100,000 pages that their own
-simulator made from the lists of the embedded world, one log per user. They cannot be computed here,
-because that simulator needs versions of Python and torch that clickgym does not run on.
+simulator made from the lists of the embedded world, one log per user and one seed, the first
+document of a list masked as they do. They cannot be computed here, because that simulator needs
+versions of Python and torch that clickgym does not run on. The same run fitted clickgym's tables to
+the same logs, which tells differences between models from differences between logs.
 """
 
 from __future__ import annotations
@@ -45,4 +47,20 @@ RELEASED_CODE: dict[str, Numbers] = {
         OWN_CLICK: (None, None, 1.454),
     },
 }  # fmt: skip
+# clickgym's tables on the very logs of the released code.
+SAME_LOGS: dict[str, Numbers] = {
+    "DBN": {
+        "dCTR": (1.328, 0.948, 1.511), SMOOTHED: (None, None, 1.402), "PBM": (1.318, 0.898, 1.340),
+        "UBM": (1.313, 0.897, 1.333), "DBN": (1.310, 0.883, 1.328),
+        "CACM-minus": (1.313, 0.900, 1.332), "ARM": (1.322, 0.956, 1.432),
+        REFERENCE: (1.232, 0.970, 1.741), OWN_CLICK: (None, None, 1.313),
+    },
+    "CoCM": {
+        "dCTR": (1.299, 0.877, 1.353), SMOOTHED: (None, None, 1.306), "PBM": (1.299, 0.826, 1.299),
+        "UBM": (1.290, 0.817, 1.291), "DBN": (1.292, 0.822, 1.294),
+        "CACM-minus": (1.289, 0.818, 1.290), REFERENCE: (1.184, 0.934, 1.691),
+        OWN_CLICK: (None, None, 1.291),
+    },
+}  # fmt: skip
+NOTHING = (None, None, None)
 USERS = tuple(PAPER)

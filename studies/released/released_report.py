@@ -15,13 +15,21 @@ from ..constants import ORACLE, REFERENCE, SHIFT_MODELS
 from ..engine.rows import Row, by_seed, distinct, where
 from ..robustness.shift_claims import TABLES
 from ..study import Report
-from .differences import Difference, find_differences
-from .published import METRICS, PAPER, RELEASED_CODE, USERS, WITHOUT_SWITCH
+from .differences import Compared, Difference, find_differences
+from .published import (
+    METRICS,
+    NOTHING,
+    PAPER,
+    RELEASED_CODE,
+    SAME_LOGS,
+    USERS,
+    WITHOUT_SWITCH,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TEXT, LOGS, ALL = "as the text", "floor and sigma", "all switches"
+TEXT, LOGS, ALL = "no switch", "floor and sigma", "all switches"
 RIVALS = ("PBM", "UBM", "DBN")
 _OUTSIDE = METRICS["ood PPL"]
 TITLE = "Tables 3 and 4: the paper, its released code, clickgym"
@@ -36,24 +44,32 @@ def make_report(rows: Sequence[Row]) -> Report:
     users = distinct(rows, "user", USERS)
     tables: dict[str, list[Any]] = {
         f"{TABLES[user]}: {user} user": [
-            comparison_table(rows, user), switch_table(rows, user), difference_table(rows, user)
+            comparison_table(rows, user), switch_table(rows, user, "ood PPL"),
+            switch_table(rows, user, "nDCG@3"), difference_table(rows, user),
         ]
         for user in users
     }  # fmt: skip
     tables["Who is worst out of distribution"] = [lead_table(rows)]
     every = [table for part in tables.values() for table in part]
     return Report(
-        TITLE, f"{len(distinct(rows, 'seed'))} seeds, each with a world of its own.", tables,
+        TITLE, f"{len(distinct(rows, 'seed'))} seeds, {len(distinct(rows, 'world_seed'))} worlds.",
+        tables,
         figures={"released.png": (_CAPTION, released_picture(rows))}, printed=every,
     )  # fmt: skip
 
 
 def values_of(rows: Sequence[Row], variant: str, user: str, model: str, field: str) -> Floats:
     """Return a model's numbers, one per seed, (seeds,); a model tested without its switch too."""
+    return np.array(list(_by_seed(rows, variant, user, model, field).values()))
+
+
+def _by_seed(
+    rows: Sequence[Row], variant: str, user: str, model: str, field: str
+) -> dict[int, float]:
     chosen = WITHOUT_SWITCH.get(model, model)
     variant = LOGS if model in WITHOUT_SWITCH and variant == ALL else variant
     found = by_seed(where(rows, variant=variant, user=user, model=chosen), field)
-    return np.array([found[seed] for seed in sorted(found)])
+    return dict(sorted(found.items()))
 
 
 def compared_models(rows: Sequence[Row], user: str) -> list[str]:
@@ -67,19 +83,19 @@ def comparison_table(rows: Sequence[Row], user: str) -> PlainTable:
     headings = [
         f"{metric}, {source}"
         for metric in METRICS
-        for source in ("paper", "code", "ours, switches", "ours, text")
+        for source in ("paper", "code", "ours, switches", "ours, none")
     ]
     table = PlainTable(
         f"{TABLES[user]}, {user} user", "model", headings,
         "Ours: mean over worlds ± half width of the 95% Student-t interval, with all switches and "
-        "as the text. The rows of models tested without a switch have the others. The code's "
+        "without any. The rows of models tested without a switch have the others. The code's "
         "numbers are those of an outside run on one world; – where there are none.",
     )  # fmt: skip
     for model in compared_models(rows, user):
         texts = []
         for place, field in enumerate(METRICS.values()):
             for published in (PAPER, RELEASED_CODE):
-                number = published[user].get(model, (None,) * len(METRICS))[place]
+                number = published[user].get(model, NOTHING)[place]
                 texts.append("–" if number is None else f"{number:.3f}")
             texts += [
                 _show(values_of(rows, variant, user, model, field)) for variant in (ALL, TEXT)
@@ -88,18 +104,18 @@ def comparison_table(rows: Sequence[Row], user: str) -> PlainTable:
     return table
 
 
-def switch_table(rows: Sequence[Row], user: str) -> PlainTable:
-    """Return the out-of-distribution perplexity of every model with every switch."""
+def switch_table(rows: Sequence[Row], user: str, metric: str) -> PlainTable:
+    """Return a metric of every model with every switch."""
     chosen = where(rows, user=user)
     models = distinct(chosen, "model", (ORACLE, *SHIFT_MODELS))
     table = PlainTable(
-        f"ood PPL with each switch, {user} user", "variant", models,
+        f"{metric} with each switch, {user} user", "variant", models,
         "Mean over worlds ± half width of the 95% Student-t interval; – where a model has no such "
         "variant. The last two rows are choices of clickgym: tables instead of embeddings beside "
         "all switches, and documents of all grades beside none.",
     )  # fmt: skip
     for variant in distinct(chosen, "variant"):
-        values = [values_of(chosen, variant, user, model, _OUTSIDE) for model in models]
+        values = [values_of(chosen, variant, user, model, METRICS[metric]) for model in models]
         table.add(variant, [_show(one) for one in values])
     return table
 
@@ -122,10 +138,13 @@ def difference_table(rows: Sequence[Row], user: str) -> PlainTable:
 def differences(rows: Sequence[Row], user: str) -> list[Difference]:
     """Return the differences of a user's table."""
     numbers = {
-        (model, metric): (number, values_of(rows, ALL, user, model, field))
+        (model, metric): Compared(
+            RELEASED_CODE[user].get(model, NOTHING)[place],
+            values_of(rows, ALL, user, model, field),
+            SAME_LOGS[user].get(model, NOTHING)[place],
+        )
         for model in compared_models(rows, user)
         for place, (metric, field) in enumerate(METRICS.items())
-        for number in [RELEASED_CODE[user].get(model, (None,) * len(METRICS))[place]]
     }
     return find_differences(numbers)
 
@@ -146,14 +165,12 @@ def lead_table(rows: Sequence[Row]) -> PlainTable:
 
 
 def lead_of(rows: Sequence[Row], variant: str, user: str, name: str) -> Floats:
-    """Return a model's ood PPL minus that of the worst rival, (seeds,); empty without them."""
-    own = values_of(rows, variant, user, name, _OUTSIDE)
-    rivals = [values_of(rows, variant, user, rival, _OUTSIDE) for rival in RIVALS]
-    present = [one for one in rivals if len(one)]
-    if not len(own) or not present or any(len(one) != len(own) for one in present):
-        return np.zeros(0)
-    lead: Floats = own - np.max(present, axis=0)
-    return lead
+    """Return a model's ood PPL minus that of the worst rival, (seeds,), of seeds with all four."""
+    own, *rivals = (
+        _by_seed(rows, variant, user, one, _OUTSIDE) for one in (name, *RIVALS)
+    )
+    seeds = [seed for seed in own if all(seed in rival for rival in rivals)]
+    return np.array([own[seed] - max(rival[seed] for rival in rivals) for seed in seeds])
 
 
 def released_picture(rows: Sequence[Row]) -> Figure:
@@ -183,7 +200,7 @@ def _draw(axis: Any, rows: Sequence[Row], user: str) -> None:
             axis.plot(found.mean, row + shift, "o", color=colour, ms=5, label=label)
             label = "_"
     for published, mark, label in ((PAPER, "D", "paper"), (RELEASED_CODE, "x", "released code")):
-        numbers = [published[user].get(model, (None,) * 3)[2] for model in models]
+        numbers = [published[user].get(model, NOTHING)[2] for model in models]
         axis.plot(
             [np.nan if number is None else number for number in numbers], place, mark,
             color="#d1495b", ms=6, mfc="none", label=label,

@@ -39,11 +39,11 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 class Released(Study):
     """Compare Tables 3 and 4 as printed, as the released code gives them, and as clickgym does.
 
-    The strong shift of section 6.1 is run as the paper's text has it, with each switch of the
-    released code alone, and with all of them; also with all switches and tables of attractiveness
-    instead of embeddings, and as the text on documents of all grades. Every number stands beside
-    the paper's and the released code's (of an outside run); what differs is named, with the reason
-    where one of these runs shows it.
+    The strong shift of section 6.1 is run without any switch of the released code, with each of
+    them alone, and with all; also with all switches and tables of attractiveness instead of
+    embeddings, and without any on documents of all grades. Networks are always those of the code.
+    Every number stands beside the paper's and the released code's (of an outside run); what differs
+    is named, with what speaks to the reason.
 
     Example:
       clickgym released --user DBN --seeds 3

@@ -55,7 +55,7 @@ from .released import SWITCHES, switches_of, user_parameters
 
 ROW_VERSION = f"{VERSION}; {POLICY_VERSION}"
 RESULTS = Path(__file__).parent / "results"  # come with the package
-SHIFT = "strong-shift"
+SHIFT, RELEASED = "strong-shift", "released"
 _USERS, _LOGS, _MODELS, _POLICIES = "users", "logs", "fitting and judging", "policies"
 
 
@@ -115,6 +115,7 @@ class Protocol(Study):
     worlds: int = setting(0, least=0, later=True)
     sampler: str = setting("stratified", choices=tuple(SAMPLERS), later=True)
     released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
+    training: str = setting(RELEASED, choices=(RELEASED, "text"), later=True)
     modules: tuple[str, ...] = setting((), flag="module", later=True)
     join: bool = setting(False, "take other models' results from the package", flag="")
 
@@ -159,12 +160,15 @@ class Protocol(Study):
         for candidate in self.candidates:
             candidate_name(candidate)
         super().check()
+        if self.sampler != "stratified" and not (self.world.n_docs or self.tests == ("reversed",)):
+            raise ValueError("sampler needs --docs: full lists of documents are not drawn")
         for ranker in filter(has_quick_scores, {*self.loggings, *self.tests}):
             scores_of(ranker, self.world_of_seed(0))  # some need features that it may not have
 
     def world_of_seed(self, seed: int) -> WorldSetting:
         """Return the world that a seed draws, or takes in its turn."""
-        drawn = self.world.drawn(seed % self.worlds if self.worlds else seed)
+        number = seed % self.worlds if self.worlds else seed
+        drawn = self.world if self.worlds == 1 else self.world.drawn(number)
         usual = self.sampler == "stratified" or drawn.made is not None
         return dataclasses.replace(drawn, sampler="" if usual else self.sampler)
 
@@ -235,9 +239,16 @@ class Protocol(Study):
 
         The fitted models are kept in ``folder``.
         """
+        training = "" if self.training == RELEASED else self.training
         return [
             ProtocolCell(
-                model, log, folder, self.parameters, *self.sources[model], self._switches(model)
+                model,
+                log,
+                folder,
+                self.parameters,
+                *self.sources[model],
+                self._switches(model),
+                training,
             )
             for seed in range(self.seeds)
             for model in longest_first(list(self.sources))
@@ -310,7 +321,8 @@ def shared_settings(study: Protocol) -> Row:
         "test_pages": study.test_pages, "temperature": study.temperature,
         "world": Path(world.path).name or "synthetic", "contents": world.contents,
         "n_queries": world.n_queries, "n_docs": world.n_docs,
-        "sampler": study.sampler if world.n_docs else "", "released": " ".join(study.released),
+        "sampler": study.sampler if world.n_docs else "", "training": study.training,
+        "released": " ".join(one for one in SWITCHES if one in study.released),
     }  # fmt: skip
 
 

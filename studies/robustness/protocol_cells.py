@@ -19,7 +19,7 @@ from ..engine.keeping import read_kept, save_kept
 from ..engine.plugins import import_modules
 from ..engine.shapes import Unbounded, Undefined
 from ..worlds import shown_in, world_of
-from .released import read_outside, search_method
+from .released import max_reward, read_outside
 
 MODEL_VERSION = f"log {LOG_VERSION}, fit 3"
 VERSION = f"{MODEL_VERSION}, evaluation 1"
@@ -37,6 +37,7 @@ class ProtocolCell:
     source : hash of the file of a model from outside the package.
     modules : imported first; they may register models of one's own.
     released : switches of the released code: see ``released``.
+    training : how networks are built and trained; "" as in the released code.
     """
 
     model: str
@@ -46,6 +47,7 @@ class ProtocolCell:
     source: str = ""
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
     released: tuple[str, ...] = field(default=(), metadata={"key": "given"})
+    training: str = field(default="", metadata={"key": "given"})
 
 
 JUDGEMENT = {
@@ -89,8 +91,9 @@ def protocol_model(cell: ProtocolCell, logs: Logs) -> tuple[ClickModel, float | 
         return kept, None
     start = time.perf_counter()
     model = fit_parts(
-        cell.model, logs.train, logs.validation, world, cell.log.seed, cell.parameters
-    )
+        cell.model, logs.train, logs.validation, world, cell.log.seed, cell.parameters,
+        cell.training,
+    )  # fmt: skip
     seconds = round(time.perf_counter() - start, 3)
     with suppress(NotCapable):
         save_kept(path, model.save)
@@ -162,9 +165,11 @@ def policy_cell(cell: PolicyCell) -> Result:
             result["top_down_promised"] = evaluation.value(relevance, model, world).value
         result["top_down_deployed"] = evaluation.value(relevance, user, world).value
     if generative:
-        method = search_method(judged.released)
-        optimised = policies.max_reward(model, allowed, slots, method, seed)
-        assert optimised.found is not None
-        result["max_reward_promised"] = float(world.query_probs @ optimised.found.values)
+        optimised = max_reward(model, allowed, slots, seed, judged.released)
+        result["max_reward_promised"] = (
+            evaluation.value(optimised, model, world).value
+            if optimised.found is None
+            else float(world.query_probs @ optimised.found.values)
+        )
         result["max_reward_deployed"] = evaluation.value(optimised, user, world).value
     return {**result, "policy_seconds": round(time.perf_counter() - start, 3)}

@@ -178,9 +178,9 @@ def write_report(rows: Sequence[Row], folder: str | Path, settings: Mapping[str,
     rows : sequence of dict
         See ``make_report``.
     folder : path
-        For ``tables.md`` and ``report.html``, and unless all rows are of the strong shift for
-        ``ledger.md``, ``figure1.png``, ``figure1-ind.png`` and ``figure2.png``; each is replaced as
-        a whole.
+        For ``tables.md``, ``ledger.md`` and ``report.html``, and unless all rows are of the strong
+        shift for ``figure1.png``, ``figure1-ind.png`` and ``figure2.png``; each is replaced as a
+        whole.
     settings : dict
         What the page says about how the rows were made.
     """
@@ -201,10 +201,10 @@ def make_report(rows: Sequence[Row]) -> Report:
     grid = [row for row in rows if not is_shifted(row)]
     shifted = [row for row in rows if is_shifted(row)]
     report = Report(TITLE, _summary(rows))
+    lines = ledger_lines(ledger(rows))
+    report.sections["Ledger of claims"] = ledger_section(lines, RULES)
+    report.texts["ledger.md"] = ledger_markdown(lines, RULES)
     if grid:
-        lines = ledger_lines(ledger(rows))
-        report.sections["Ledger of claims"] = ledger_section(lines, RULES)
-        report.texts["ledger.md"] = ledger_markdown(lines, RULES)
         figures = (spider(grid), spider(grid, out_of_distribution_too=False), figure_2(grid))
         for (name, caption), figure in zip(FIGURES.items(), figures, strict=True):
             report.figures[name] = caption, figure
@@ -245,7 +245,13 @@ def _describe_worlds(rows: Sequence[Row]) -> str:
         float(np.mean([row[name] for row in known.values()]))
         for name in ("head_query", "effective_queries")
     )
-    worlds = f"{len(known)} worlds, over which intervals are" if len(known) > 1 else "one world"
+    seeds = {row["seed"] for row in rows}
+    if len(known) == 1:
+        worlds = "one world"
+    elif len(known) == len(seeds):
+        worlds = f"{len(known)} worlds, over which intervals are"
+    else:
+        worlds = f"{len(known)} worlds for {len(seeds)} seeds, so that intervals are too narrow"
     return (
         f"There {'are' if len(known) > 1 else 'is'} {worlds}: the most frequent query has "
         f"{100 * head:.0f}% of the traffic, so that it is as if {effective:.0f} queries were "

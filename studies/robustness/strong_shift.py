@@ -14,7 +14,7 @@ from ..engine.rows import Row
 from ..registry import register
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import SMALL_WORLD, WorldSetting
-from .protocol import SHIFT, Protocol
+from .protocol import RELEASED, SHIFT, Protocol
 from .protocol_report import shift_table
 from .released import SWITCHES
 
@@ -49,6 +49,7 @@ class StrongShift(Study):
     worlds: int = setting(0, least=0, later=True)
     sampler: str = setting("relevant", choices=tuple(SAMPLERS), later=True)
     released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
+    training: str = setting(RELEASED, choices=(RELEASED, "text"), later=True)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -57,7 +58,7 @@ class StrongShift(Study):
             Protocol.presets()[SHIFT], users=self.users, seeds=self.seeds, world=self.world,
             models=(ORACLE, *dict.fromkeys(self.models)), impressions=self.impressions,
             parameters=self.parameters, worlds=self.worlds, sampler=self.sampler,
-            released=self.released,
+            released=self.released, training=self.training,
         )  # fmt: skip
 
     @classmethod

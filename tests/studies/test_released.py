@@ -9,12 +9,18 @@ import pytest
 
 from clickgym import clickmodels, data, envs, policies, studies
 from clickgym.studies.engine.artefacts import LogCell
-from clickgym.studies.released.differences import NOT_DETERMINED, find_differences
+from clickgym.studies.released.differences import (
+    NOT_DETERMINED,
+    WORLDS,
+    Compared,
+    find_differences,
+)
 from clickgym.studies.released.published import (
     METRICS,
     OWN_CLICK,
     PAPER,
     RELEASED_CODE,
+    SAME_LOGS,
     SMOOTHED,
 )
 from clickgym.studies.released.released_report import (
@@ -31,8 +37,8 @@ from clickgym.studies.robustness.released import (
     SAMPLED,
     SIGMA,
     UNSMOOTHED,
+    max_reward,
     read_outside,
-    search_method,
     user_parameters,
 )
 
@@ -84,28 +90,44 @@ def test_arm_nc_read_as_causal_weighs_the_click_one_rank_above(log):
 def test_models_without_a_switch_of_their_own_are_read_as_they_are(log):
     model = clickmodels.fit("PBM", log, WORLD)
     assert read_outside(model, (FLOOR, SIGMA, UNSMOOTHED, CAUSAL, SAMPLED), 4) is model
-    assert (search_method((SAMPLED,)), search_method(())) == ("paper", "auto")
 
 
-def test_differences_have_the_reason_that_the_worlds_show():
+def test_sampled_max_reward_is_top_down_for_pbm_and_dbn_and_samples_for_others(log):
+    for name, method in (("PBM", None), ("UBM", "paper")):
+        model = clickmodels.fit(name, log, WORLD)
+        found = max_reward(model, WORLD, 4, 0, (SAMPLED,))
+        assert (found.found and found.found.method) == method
+        if found.found is None:
+            top_down = policies.top_down(model, WORLD, 4)
+            np.testing.assert_array_equal(found.rankings, top_down.rankings)
+        else:
+            assert found.found.scored == (4_032 + 1) * WORLD.n_queries  # and where it starts
+        usual = max_reward(model, WORLD, 4, 0, ())
+        np.testing.assert_array_equal(usual.rankings, policies.max_reward(model, WORLD, 4).rankings)
+
+
+def test_differences_have_the_reason_that_the_runs_show():
     ours = np.array([1.30, 1.32, 1.34])
     numbers = {
-        ("oracle", "ood PPL"): (1.20, ours), ("near", "ood PPL"): (1.325, ours),
-        ("in range", "ood PPL"): (1.339, ours), ("as far", "ood PPL"): (1.25, ours + 0.05),
-        ("far", "ood PPL"): (1.25, ours + 0.5), ("order", "nDCG@3"): (0.9, ours - 1.0),
-        ("none", "ood PPL"): (None, ours), ("no runs", "ood PPL"): (1.2, np.zeros(0)),
+        ("oracle", "ood PPL"): Compared(1.20, ours), ("near", "ood PPL"): Compared(1.325, ours),
+        ("as far", "ood PPL"): Compared(1.25, ours + 0.05),
+        ("same log", "ood PPL"): Compared(1.339, ours, 1.341),
+        ("far", "ood PPL"): Compared(1.335, ours, 1.5), ("order", "nDCG@3"): Compared(0.9, ours),
+        ("none", "ood PPL"): Compared(None, ours), ("no runs", "nDCG@3"): Compared(1.2, ours[:0]),
     }  # fmt: skip
     reasons = {one.model: one.reason for one in find_differences(numbers)}
     assert reasons == {
-        "oracle": NOT_DETERMINED, "in range": "between worlds: the code's lies within our range",
-        "as far": "between worlds: the code's is 0.050 above its oracle, ours 0.050",
-        "far": f"{NOT_DETERMINED}; the code's is 0.050 above its oracle, ours 0.500",
+        "oracle": NOT_DETERMINED,
+        "as far": f"{WORLDS}: the code's is 0.050 above its oracle, ours 0.050",
+        "same log": f"{WORLDS}: on the code's own log clickgym's tables give 1.341",
+        "far": f"{NOT_DETERMINED}; the code's is 0.135 above its oracle, ours 0.000; on the code's "
+        "own log clickgym's tables give 1.500; the code's lies within the range of our worlds",
         "order": NOT_DETERMINED,
     }  # fmt: skip
 
 
 def test_every_published_row_is_one_of_the_tables():
-    for published in (PAPER, RELEASED_CODE):
+    for published in (PAPER, RELEASED_CODE, SAME_LOGS):
         for rows in published.values():
             assert rows.keys() <= {"oracle", *studies.SHIFT_MODELS, SMOOTHED, OWN_CLICK}
             assert {len(numbers) for numbers in rows.values()} == {len(METRICS)}
@@ -119,9 +141,11 @@ def row(variant, model, seed, value):
 def test_a_lead_is_over_the_worst_rival_of_each_world():
     rows = [
         row(TEXT, model, seed, value)
-        for model, values in {"dCTR": (1.5, 1.2), "PBM": (1.3, 1.1), "UBM": (1.2, 1.4)}.items()
+        for model, values in {
+            "dCTR": (1.5, 1.2), "PBM": (1.3, 1.1), "UBM": (1.2, 1.4), "DBN": (1.1, 1.1),
+        }.items()
         for seed, value in enumerate(values)
-    ]
+    ] + [row(TEXT, "PBM", 2, 1.1)]  # fmt: skip
     np.testing.assert_allclose(lead_of(rows, TEXT, "DBN", "dCTR"), [0.2, -0.2])
     assert not len(lead_of(rows, ALL, "DBN", "dCTR"))
 
