@@ -68,6 +68,7 @@ def setting(default: Any, text: str | None = None, **more: Any) -> Any:
         default a file gives all its queries. ``look=True``: the setting changes how results are
         shown, not the results. ``later=True``: files of earlier versions do not have it.
         ``changed``: what to say of a setting without an option that is not what it was.
+        ``nothing``: a value that is not worth telling, such as 0 for "as many as there are".
         ``least``, ``choices``, ``known`` (a function that gives the names it takes) and ``also``
         (further names) are what ``Study.check`` holds it to. The rest is for the option, such as
         ``metavar``.
@@ -255,7 +256,7 @@ class Study(ABC):
         texts = {}
         for one in dataclasses.fields(self):
             value = getattr(self, one.name)
-            if value not in (None, (), ""):
+            if value not in (None, (), "", one.metadata.get("nothing")):
                 texts[option_name(one).replace("_", " ")] = _say(value)
         return texts
 

@@ -15,7 +15,7 @@ PRESET = "the preset's"
 Option = tuple[str, Any, Any]  # name, type and field
 _RUN = ("jobs", "scheduler", "retry_failed", "out", "overwrite")
 # What argparse and ``option`` do not know.
-_OWN = ("flag", "read", "whole_file", "look", "later", "changed")
+_OWN = ("flag", "read", "whole_file", "look", "later", "changed", "nothing")
 
 
 class Main(Protocol):

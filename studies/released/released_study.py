@@ -56,7 +56,7 @@ class Released(Study):
     )
     world: WorldSetting = setting(WorldSetting(n_queries=1000, n_docs=10), "", whole_file=True)
     impressions: int = setting(100_000)
-    worlds: int = setting(0, least=0)
+    worlds: int = setting(0, least=0, nothing=0)
 
     @classmethod
     def small(cls) -> Self:

@@ -112,7 +112,7 @@ class Protocol(Study):
     shift: bool = setting(
         False, "add tables 3 and 4, the strong shift of section 6.1, if its users are among --user"
     )
-    worlds: int = setting(0, least=0, later=True)
+    worlds: int = setting(0, least=0, nothing=0, later=True)
     sampler: str = setting("stratified", choices=tuple(SAMPLERS), later=True)
     released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
     training: str = setting(RELEASED, choices=(RELEASED, "text"), later=True)

@@ -46,7 +46,7 @@ class StrongShift(Study):
     )
     impressions: int = setting(100_000)
     parameters: str = setting("embedding", choices=("table", "embedding"))
-    worlds: int = setting(0, least=0, later=True)
+    worlds: int = setting(0, least=0, nothing=0, later=True)
     sampler: str = setting("relevant", choices=tuple(SAMPLERS), later=True)
     released: tuple[str, ...] = setting((), choices=tuple(SWITCHES), later=True)
     training: str = setting(RELEASED, choices=(RELEASED, "text"), later=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from looping import loop_over
 
+from clickgym.data import load_letor, synthetic_world
 from clickgym.data.candidates import (
     draw_candidates,
     draw_relevant,
@@ -161,3 +162,25 @@ def test_more_relevant_grades_than_places_leave_out_the_lowest():
 def test_an_unknown_sampler_is_refused():
     with pytest.raises(ValueError, match="sampler must be one of stratified, relevant"):
         draw_candidates("best", *grades_and_candidates(), 10, np.random.default_rng(0))
+
+
+def test_worlds_take_the_sampler(tmp_path):
+    """Of 3 documents of grade 0 and 3 of grade 1 four are drawn, at most 2 of a grade at first."""
+    grades = [0, 1, 0, 1, 1, 0]
+    path = tmp_path / "letor.txt"
+    path.write_text("".join(f"{grade} qid:1 1:{place}\n" for place, grade in enumerate(grades)))
+    drawn = {
+        sampler: sorted(load_letor(str(path), n_docs=4, sampler=sampler).relevance[0].tolist())
+        for sampler in ("stratified", "relevant")
+    }
+    assert drawn == {"stratified": [0, 0, 1, 1], "relevant": [0, 1, 1, 1]}
+    worlds = [synthetic_world(20, 10, 1, sampler=sampler) for sampler in ("stratified", "relevant")]
+    assert (worlds[0].relevance == 0).mean() > 10 * (worlds[1].relevance == 0).mean()
+    assert worlds[0].fingerprint != worlds[1].fingerprint
+
+
+def test_padded_and_short_lists_are_drawn_whole():
+    relevance = np.array([[2, 0, 1, -1], [0, -1, -1, -1]], dtype=np.int8)
+    drawn = draw_relevant(relevance, relevance >= 0, 3, np.random.default_rng(0))
+    assert [sorted(row) for row in drawn.tolist()] == [[0, 1, 2], [-1, -1, 0]]
+    assert drawn[1].tolist() == [0, -1, -1]

@@ -86,6 +86,32 @@ def test_saved_and_given_worlds_are_the_same_for_all_seeds(setting, tmp_path):
         assert one.drawn(5) == one
 
 
+def test_one_world_for_all_seeds_is_the_file_itself(setting):
+    study = replace(studies.Protocol.small(), world=setting, worlds=1)
+    assert [study.world_of_seed(seed) for seed in (0, 7)] == [setting, setting]
+
+
+def test_a_sampler_needs_lists_to_draw_from():
+    study = replace(studies.Protocol.small(), sampler="relevant")
+    study.check()
+    with pytest.raises(ValueError, match="sampler needs --docs"):
+        replace(study, world=replace(study.world, n_docs=0)).check()
+
+
+def test_the_strong_shift_of_a_protocol_has_the_authors_documents_and_its_parameters():
+    paper = studies.Protocol.presets()["paper"]
+    shift = paper.strong_shift()
+    assert (shift.sampler, shift.parameters, shift.world.n_docs) == ("relevant", "embedding", 10)
+    assert shift.world_of_seed(3).sampler == "relevant"
+    assert paper.world_of_seed(3).sampler == ""
+
+
+def test_settings_that_say_nothing_are_not_told():
+    study = studies.Protocol.small()
+    assert "worlds" not in study.describe()
+    assert replace(study, worlds=3).describe()["worlds"] == "3"
+
+
 def test_a_bootstrap_says_so(setting):
     assert "drawn with replacement" in setting.drawn(2).describe()
     assert "drawn with replacement" not in setting.describe()

@@ -256,6 +256,8 @@ def test_the_report_says_how_many_worlds_there_are_and_how_unequal_their_queries
         "traffic, so that it is as if 19 queries were equally frequent"
     ) in make_report(every).summary
     one = [row | {"world_seed": 0} | drawn for row in rows]
+    few = [row | {"world_seed": row["seed"] % 2} | drawn for row in rows]
+    assert "2 worlds for 3 seeds, so that intervals are too narrow" in make_report(few).summary
     assert "There is one world: the most frequent query has 19%" in make_report(one).summary
     assert "world" not in make_report(rows).summary
 

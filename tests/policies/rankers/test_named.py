@@ -61,6 +61,18 @@ def test_the_papers_temperatures():
     assert found == {"epsilon-oracle": 0.1, "BM25": 0.03}
 
 
+def test_gains_are_taken_as_they_are_and_other_scores_are_scaled():
+    world = data.synthetic_world(n_queries=10, n_docs=10)
+    for name in ("oracle", "epsilon-oracle", "BM25", "LambdaMART"):
+        scores = policies.ranker_scores(name, world)
+        weights = policies.logging_policy(name, world).weights
+        as_they_are = np.where(world.candidates, scores + 0.01, 0.0)
+        equal = bool(np.allclose(weights, as_they_are))
+        assert equal == (name in ("oracle", "epsilon-oracle")), name
+        if not equal:
+            assert np.allclose(weights.max(axis=1), 1.01), name
+
+
 def test_bm25_needs_its_feature():
     with pytest.raises(ValueError, match="feature 110"):
         policies.ranker_scores("BM25", data.synthetic_world(n_queries=3, n_docs=5, n_features=20))
