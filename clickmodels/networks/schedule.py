@@ -41,7 +41,7 @@ class TrainingSettings:
 
     ``named("text")`` has what the paper's text says instead. Our own are the steps on larger logs
     (see ``fitting``), the clip (the code never passes its own on), that validations halve the rate
-    as well, as in the text, and that passes of fewer than 500 batches do not each halve it.
+    as well, as in the text, and that passes of fewer than 80,000 pages do not each halve it.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TrainingSettings:
         Batches from one validation to the next; None for one after 16,000 pages.
     halve_each_epoch
         Whether the learning rate is halved after every pass over the log, or every few passes over
-        a log of less than 500 batches.
+        a log of less than the paper's 80,000 pages.
     halve_after, stop_after
         After so many validations without progress the learning rate is halved, training ends.
     embedding, hidden
@@ -128,7 +128,7 @@ class TrainingSettings:
         return cls(**{**_NAMED[name], **changes})
 
 
-_SHORT = 500  # batches: a rate that is halved more often ends training before it has begun
+_HALVED_PAGES = 80_000  # a pass over the paper's logs: halved more often, training ends too early
 _NAMED: dict[str, dict[str, Any]] = {
     "released": {},
     "text": {
@@ -162,7 +162,7 @@ def train(
     rng = np.random.default_rng(seed)
     epoch = math.ceil(len(log) / chosen.batch_size)  # in steps
     steps = settings.epochs * epoch
-    halving = epoch * math.ceil(_SHORT / epoch) if settings.halve_each_epoch else steps
+    passes = math.ceil(_HALVED_PAGES / len(log)) if settings.halve_each_epoch else settings.epochs
     recent: list[float] = []  # training losses since the last validation
     with (
         _scalar_writer(settings.log_dir) as write,
@@ -172,7 +172,7 @@ def train(
         for step, rows in enumerate(batches, start=1):
             recent.append(trainer.step(rows, schedule.learning_rate))
             advance(1)
-            if step % halving == 0:
+            if step % (passes * epoch) == 0:
                 schedule.learning_rate *= 0.5
             if step % chosen.check_every and step != steps:
                 continue

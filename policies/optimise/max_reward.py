@@ -47,7 +47,8 @@ def max_reward(
     seed : int
         Seed of the sampled orders and restarts.
     restarts : int, optional
-        Number of restarts of the guided search; the default depends on what scoring costs.
+        Number of restarts of the guided search; by default 4, where scoring is expensive 1 for up
+        to 20 queries and else none.
     orders : int
         Of "paper"; 8! by default.
 

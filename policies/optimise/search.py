@@ -21,6 +21,8 @@ _EXPENSIVE_MOVES = 48  # moves per query and round, where scoring is expensive
 _SCREENED_MOVES = 8  # the same where a rough score chooses them
 _OTHER_MOVES = 24  # and random others, where that score is the default one
 _MOST_ROUNDS = 200
+_RESTARTS = 4  # where scoring is cheap; where it is not one, for few queries
+_FEW_QUERIES = 20
 
 
 class Search:
@@ -114,7 +116,8 @@ class Search:
 
     def climb(self, restarts: int | None) -> None:
         """Improve by swaps, insertions and exchanges until nothing helps; shuffle and repeat."""
-        number = restarts if restarts is not None else (0 if self.expensive else 4)
+        usual = _RESTARTS if not self.expensive else int(len(self.queries) <= _FEW_QUERIES)
+        number = usual if restarts is None else restarts
         self._climb_once()
         for _ in range(number):
             best_rankings, best_values = self.rankings.copy(), self.values.copy()

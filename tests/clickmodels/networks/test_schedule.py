@@ -84,12 +84,13 @@ def test_halve_after_and_stop_after_can_be_set():
     np.testing.assert_allclose(moves / RATE, [1, 0.5, 0.25, 0.125, 0.0625], rtol=1e-4)
 
 
-def test_the_learning_rate_is_halved_after_every_pass_of_at_least_500_batches():
+def test_the_learning_rate_is_halved_after_every_pass_of_at_least_80_000_pages():
     losses = [1.0 - 0.01 * number for number in range(5)]
-    for pages, checks, halvings in ((500, 500, [1, 0.5, 0.25]), (250, 250, [1, 1, 0.5, 0.5])):
-        epochs = len(halvings)
-        moves = run(*losses[: epochs + 1], pages=pages, epochs=epochs, check_every=checks).moves
-        np.testing.assert_allclose(moves / (RATE * pages), halvings, rtol=1e-3)
+    for pages, halvings in ((80_000, [1, 0.5, 0.25]), (40_000, [1, 1, 0.5, 0.5])):
+        steps, epochs = pages // 1000, len(halvings)
+        options = {"batch_size": 1000, "check_every": steps, "epochs": epochs}
+        moves = run(*losses[: epochs + 1], pages=pages, **options).moves
+        np.testing.assert_allclose(moves / (RATE * steps), halvings, rtol=1e-2)
 
 
 def test_the_text_halves_the_learning_rate_by_validations_alone():
