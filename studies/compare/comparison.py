@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NotRequired, Self
 
 from ... import agents, envs, evaluation, policies
+from ...agents import Agent
 from ...agents.task import TRAINING_REWARDS
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
@@ -180,7 +181,7 @@ class Compare(Study):
         ]
         yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
 
-    def _settings(self, cls: type[agents.Agent]) -> dict[str, Any]:
+    def _settings(self, cls: type[Agent]) -> dict[str, Any]:
         settings = asdict(cls.Settings())
         return settings if cls.learns_from_clicks else settings | {"reward": self.reward}
 
