@@ -39,6 +39,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/environments.py
+	$(BIN)/python benchmarks/rewards.py
 	$(BIN)/python benchmarks/scores.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ppo.py

@@ -65,6 +65,8 @@ class Agent:
         attractive each document is.
     needs_features : bool
         Whether it cannot learn in a world without features.
+    learns_from_clicks : bool
+        Whether it looks at the clicks themselves, and not at rewards.
     places_blocks : bool
         Whether it can learn in ``Federated-v0``, where pages have vertical blocks to place.
     extra : str
@@ -78,6 +80,7 @@ class Agent:
     action: ClassVar[str] = "ranking"
     aims_at: ClassVar[str] = "Max-Reward"
     needs_features: ClassVar[bool] = False
+    learns_from_clicks: ClassVar[bool] = False
     places_blocks: ClassVar[bool] = False
     extra: ClassVar[str] = ""
     variants: ClassVar[dict[str, dict[str, Any]]] = {}

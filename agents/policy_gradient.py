@@ -23,20 +23,23 @@ _SPAN = 50.0  # of logits: exp(-50) is never drawn, and its sums and quotients a
 
 @register("PolicyGradient")
 class PolicyGradient(Bandit):
-    """Plackett-Luce rankings, learned by REINFORCE (Williams 1992).
+    """Plackett-Luce rankings, learned by their gradient: PL-Rank (Oosterhuis 2021), or REINFORCE.
 
     Learns logits whose Plackett-Luce distribution over rankings earns the highest reward. It
-    assumes nothing about the user: the whole reward of a page goes to the whole ranking, so it
-    also learns what cascade agents cannot, such as showing a satisfying document late.
+    judges a choice by all that the page earns from its slot on, so it also learns what cascade
+    agents cannot, such as showing a satisfying document late.
 
     Notes
     -----
-    The gradient of the log-probability of the K documents shown is exact and in closed form
-    (``log_prob_gradient``), O(N) per page. Variance is reduced by a baseline, the running mean
-    reward of the query. A query's gradient is the sum over its pages of a batch, divided by the
-    root of their number: the noise is then the same however often it was asked, and Adam does
-    not take long steps on two pages. Steps shrink with 1/sqrt(1 + pages / slowing). The policy to
-    deploy is the most likely ranking, not the distribution.
+    PL-Rank-1 for any reward that is a sum over ranks: each choice counts for what its slot and
+    those below it earn (``rank_gradient``, O(N + K) per page, as in Oosterhuis 2022). PL-Rank-2 and
+    3 need what every document not shown would have earned, which rewards of pages do not tell.
+    Where what a slot earns depends on documents below it, the last slot has the reward of the
+    page, and the same formula is REINFORCE (Williams 1992). Variance is reduced by a baseline, the
+    running mean of what the query earns from each slot on. A query's gradient is the sum over its
+    pages of a batch, divided by the root of their number: the noise is then the same however often
+    it was asked, and Adam does not take long steps on two pages. Steps shrink with 1/sqrt(1 + pages
+    / slowing). The policy to deploy is the most likely ranking, not the distribution.
 
     With ``features`` a small network gives the logits, each candidate's in the context of the
     others, and the same gradient is pushed back through it. Its weights are shared, so there the
@@ -50,7 +53,8 @@ class PolicyGradient(Bandit):
 
     budget = 600_000
     variants: ClassVar[dict[str, dict[str, Any]]] = {"features": {"features": True}}
-    learned = ("mean_reward", "asked")
+    learned = ("mean_returns", "asked")
+    by_slot = True
     places_blocks = True
 
     @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class PolicyGradient(Bandit):
         rate, pull = (0.001, 0.01) if own.features else (0.05, 0.0)
         self.rate: float = rate if own.rate is None else own.rate
         self.pull: float = pull if own.pull is None else own.pull
-        self.mean_reward = np.zeros(self.task.world.n_queries)
+        self.mean_returns = np.zeros((self.task.world.n_queries, self.task.slots))
         self.asked = np.zeros(self.task.world.n_queries)
         self._scorer = self._make_scorer()
         self._place_logits: PlaceLogits | None = None
@@ -137,9 +141,11 @@ class PolicyGradient(Bandit):
     def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
         """Take one step along the gradients of the queries that were asked."""
         some, places = self._some, self._places
+        returns = np.cumsum(rewards[:, ::-1], axis=1)[:, ::-1]
         # A query's first pages have no mean of their own yet.
-        baseline = np.where(self.asked > 0, self.mean_reward, rewards.mean())[query]
-        gradient = log_prob_gradient(self._weights, ranking) * (rewards - baseline)[:, None]
+        known = self.asked[query, None] > 0
+        worth = returns - np.where(known, self.mean_returns[query], returns.mean(axis=0))
+        gradient = rank_gradient(self._weights, ranking, worth)
         times = np.bincount(places)
         n_docs = gradient.shape[1]
         cells = (places[:, None] * n_docs + np.arange(n_docs)).reshape(-1)
@@ -148,8 +154,9 @@ class PolicyGradient(Bandit):
         step = self.rate / np.sqrt(1.0 + self.pages / self.settings.slowing)
         self._scorer.ascend(some, pulled / np.sqrt(times)[:, None], step)
         if self._place_logits is not None:
-            self._place_logits.ascend(query, self._drawn, rewards - baseline, step)
-        earned = np.bincount(places, weights=rewards).astype(np.float64)
+            self._place_logits.ascend(query, self._drawn, worth[:, 0], step)
+        earned = np.zeros((len(some), returns.shape[1]))
+        np.add.at(earned, places, returns)
         self._remember(some, earned, times)
 
     def _above_mean(self) -> Floats:
@@ -159,11 +166,12 @@ class PolicyGradient(Bandit):
         mean = logits.sum(axis=1, keepdims=True) / candidates.sum(axis=1, keepdims=True)
         return np.where(candidates, logits - mean, 0.0)
 
-    def _remember(self, query: Integers, rewards: Floats, times: Integers) -> None:
-        """Move the baselines of different queries (q,) by the sums of ``times`` new rewards."""
+    def _remember(self, query: Integers, returns: Floats, times: Integers) -> None:
+        """Move the baselines of different queries (q,) by the sums (q, K) of ``times`` pages."""
         self.asked[query] += times
         share = times / np.minimum(self.asked[query], np.maximum(self.settings.memory, times))
-        self.mean_reward[query] += share * (rewards / times - self.mean_reward[query])
+        change = returns / times[:, None] - self.mean_returns[query]
+        self.mean_returns[query] += share[:, None] * change
 
     def policy(self) -> Policy:
         """Return the ranking by logits, with blocks at their likeliest places."""
@@ -187,8 +195,11 @@ class PolicyGradient(Bandit):
             self._place_logits.restore(state["places"])
 
 
-def log_prob_gradient(weights: Floats, ranking: Integers) -> Floats:
-    """Return the gradient of the log-probability of Plackett-Luce rankings by the logits, (n, N).
+def rank_gradient(weights: Floats, ranking: Integers, worth: Floats) -> Floats:
+    """Return the sum over places of worth times the gradient of log P(document), (n, N).
+
+    The gradient is that of Plackett-Luce rankings by their logits; with a worth of one it is that
+    of their log-probability, and with the rewards from each place on, PL-Rank's.
 
     Parameters
     ----------
@@ -196,14 +207,17 @@ def log_prob_gradient(weights: Floats, ranking: Integers) -> Floats:
         Exponentials of the logits; 0 = not a candidate.
     ranking : (n, K)
         The documents shown, with trailing -1.
+    worth : (n, K)
+        Of each choice.
 
     Notes
     -----
     Each place k shows its document with probability weight / remaining mass, so
 
-        gradient_i = 1{i is shown} - weight_i * sum over k up to i's place (or K) of 1/remaining_k.
+        gradient_i = worth at i's place - weight_i * sum over k of worth_k / remaining_k,
 
-    The remaining masses are sums from the last place up, without a subtraction.
+    where the sum goes to i's place, or to K for what is not shown, and the first term is 0 for
+    that. The remaining masses are sums from the last place up, without a subtraction.
     """
     shown = ranking >= 0
     # One more column, which empty slots (-1) read and write.
@@ -212,7 +226,7 @@ def log_prob_gradient(weights: Floats, ranking: Integers) -> Floats:
     np.put_along_axis(rest, ranking, 0.0, axis=1)
     ahead = np.concatenate([rest.sum(axis=1, keepdims=True), chosen[:, ::-1]], axis=1)
     remaining = np.cumsum(ahead, axis=1)[:, :0:-1]
-    passed = np.cumsum(np.where(shown, 1.0, 0.0) / np.where(shown, remaining, 1.0), axis=1)
+    passed = np.cumsum(np.where(shown, worth, 0.0) / np.where(shown, remaining, 1.0), axis=1)
     gradient = -rest * passed[:, -1:]
-    np.put_along_axis(gradient, ranking, 1.0 - chosen * passed, axis=1)
+    np.put_along_axis(gradient, ranking, worth - chosen * passed, axis=1)
     return gradient[:, :-1]

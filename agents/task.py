@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import gymnasium as gym
@@ -11,9 +11,13 @@ import gymnasium as gym
 from ..clickmodels import ClickModel
 from ..data import World
 from ..envs import FederatedVectorEnv, RankingEnv, RankingVectorEnv
+from ..envs.rewards import noiseless
 from ..envs.settings import EnvironmentSettings
 
 _HARMLESS = ("PassiveEnvChecker", "OrderEnforcing", "TimeLimit")
+
+# What agents may learn from in place of the environment's own reward, if that counts clicks.
+TRAINING_REWARDS = ("clicks", "expected_clicks", "conditional_clicks")
 
 EnvOrMake = str | gym.Env[Any, Any] | RankingVectorEnv | Callable[[], Any]
 
@@ -56,13 +60,29 @@ class Task:
         own = settings.world, settings.model, settings.slots
         return cls(*own, settings.reward, settings.learned, settings.places_blocks)
 
-    def vector_env(self, num_envs: int, action: str, observation: str) -> RankingVectorEnv:
-        """Return a batch of environments of this task, seen as ``action`` and ``observation``."""
+    def with_reward(self, reward: str | None) -> Self:
+        """Return the task with another reward; None for the one to train on.
+
+        That is the environment's own on a true user. Inside a learned model, whose expectations
+        are known, clicks give way to their expectation (see ``envs.rewards.noiseless``).
+        """
+        if reward is None:
+            noisy = self.learned and self.reward == "clicks"
+            reward = noiseless(self.model) if noisy else self.reward
+        return replace(self, reward=reward)
+
+    def vector_env(
+        self, num_envs: int, action: str, observation: str, slot_rewards: bool = False
+    ) -> RankingVectorEnv:
+        """Return a batch of environments of this task, seen as ``action`` and ``observation``.
+
+        With ``slot_rewards`` their ``info`` says what each slot has earned of the reward.
+        """
         source = {"click_model" if self.learned else "user": self.model}
         kind = FederatedVectorEnv if self.places_blocks else RankingVectorEnv
         return kind(
             num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
-            observation=observation, **source,
+            observation=observation, slot_rewards=slot_rewards, **source,
         )  # fmt: skip
 
 

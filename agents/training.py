@@ -32,6 +32,7 @@ def train(
     seed: int = 0,
     log_dir: str | os.PathLike[str] | None = None,
     deploy: ClickModel | EnvOrMake | None = None,
+    reward: str | None = None,
     **settings: Any,
 ) -> Policy:
     """Train agent ``name`` for ``pages`` result pages and return the policy to deploy.
@@ -39,18 +40,25 @@ def train(
     Parameters
     ----------
     env_or_make : environment, its id, or a function that makes it
-        Whose world, click model, slots and reward the agent learns with; it takes the view
-        (scores, rankings or slots; ids or features) and the batch that it needs.
+        Whose world, click model and slots the agent learns with; it takes the view (scores,
+        rankings or slots; ids or features) and the batch that it needs.
     pages : int
         The budget; the last batch may go a little beyond it.
     log_dir : path, optional
         For TensorBoard: value inside the model and, with ``deploy``, on the true user.
     deploy : ClickModel or environment, optional
         The true user, for measuring only: nothing of it reaches the agent.
+    reward : str, optional
+        What the agent learns from, as in the environments: ``"clicks"`` (sampled),
+        ``"expected_clicks"`` (exact), ``"conditional_clicks"`` (without most of the noise), …
+        By default the environment's own on a true user, and inside a learned model exact expected
+        clicks, or conditional ones where the exact ones cost too much (NCM): the model is
+        ours to question, so there is no need to learn from dice that it throws. Agents that learn
+        from the clicks themselves (bandits) see sampled ones whatever the reward.
     **settings
         The agent's own (see its ``Settings``); unknown ones are errors.
     """
-    run = TrainingRun(name, env_or_make, pages, seed, log_dir, deploy, **settings)
+    run = TrainingRun(name, env_or_make, pages, seed, log_dir, deploy, reward=reward, **settings)
     run.finish()
     return run.policy()
 
@@ -84,6 +92,7 @@ class TrainingRun:
         deploy: ClickModel | EnvOrMake | None = None,
         every: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        reward: str | None = None,
         **settings: Any,
     ) -> None:
         self.pages = checks.positive_integer(pages, "pages")
@@ -92,6 +101,8 @@ class TrainingRun:
         cls = agent_class(name)
         _require_methods(cls)
         task = _CountedTask.of(env_or_make)
+        if reward is not None or not cls.learns_from_clicks:
+            task = task.with_reward(reward)
         self.agent: Agent = cls(task, seed, **settings)
         self._count = task.count
         user = deploy
@@ -133,7 +144,8 @@ class TrainingRun:
                 self._count.require_progress()
                 advance(self.agent.pages - before)
                 if self.watched:
-                    self.watch.measure(self.policy(), self.agent.pages)
+                    earned = self.agent.task.reward, self._count.mean_reward()
+                    self.watch.measure(self.policy(), self.agent.pages, earned)
                 if self.checkpoint is not None:
                     save_checkpoint(self.agent, self.checkpoint, self.history)
         self.watch.close()
@@ -151,22 +163,34 @@ def _require_methods(cls: type[Agent]) -> None:
 
 @dataclass
 class _PageCount:
-    """Notices an agent that shows pages and does not count them: it would learn for ever."""
+    """Counts pages and what they earn in a call of ``learn``.
+
+    It notices an agent that shows pages and does not count them: it would learn for ever.
+    """
 
     agent: Agent | None = None
     before: int = 0
     left: float = 0.0  # pages that may be shown until some are counted
+    shown: int = 0
+    earned: float = 0.0
 
     def start(self, agent: Agent, until: int) -> None:
         """Begin a call of ``agent.learn(until)``."""
         self.agent, self.before = agent, agent.pages
         self.left = _UNCOUNTED + _UNCOUNTED_TIMES * (until - agent.pages)
+        self.shown, self.earned = 0, 0.0
 
-    def add(self, pages: float) -> None:
-        """Count pages that an environment shows."""
+    def add(self, pages: float, ended: int, earned: float) -> None:
+        """Count pages that an environment shows, those that ended, and their rewards."""
         self.left -= pages
+        self.shown += ended
+        self.earned += earned
         if self.left < 0:
             self.require_progress()
+
+    def mean_reward(self) -> float:
+        """Return the mean reward of the pages that ended."""
+        return self.earned / max(self.shown, 1)
 
     def require_progress(self) -> None:
         """Raise where the agent has counted no pages since ``start``."""
@@ -183,14 +207,17 @@ class _CountedTask(Task):
 
     count: _PageCount = field(default_factory=_PageCount, compare=False, repr=False)
 
-    def vector_env(self, num_envs: int, action: str, observation: str) -> RankingVectorEnv:
+    def vector_env(
+        self, num_envs: int, action: str, observation: str, slot_rewards: bool = False
+    ) -> RankingVectorEnv:
         """Return a batch of environments of this task."""
-        env, count = super().vector_env(num_envs, action, observation), self.count
+        env, count = super().vector_env(num_envs, action, observation, slot_rewards), self.count
         step, pages = env.step, num_envs / (self.slots if action == "slots" else 1)
 
         def counted_step(actions: Any) -> Any:
-            count.add(pages)
-            return step(actions)
+            result = step(actions)
+            count.add(pages, int(result[2].sum()), float(result[1].sum()))
+            return result
 
         env.step = counted_step  # type: ignore[method-assign]
         return env

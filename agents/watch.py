@@ -72,8 +72,14 @@ class CurseWatch:
         self._log_dir = log_dir
         self._writer: SummaryWriter | None = None
 
-    def measure(self, policy: Policy, pages: int) -> Measurement:
-        """Measure ``policy`` after ``pages`` pages and write what was found."""
+    def measure(
+        self, policy: Policy, pages: int, earned: tuple[str, float] | None = None
+    ) -> Measurement:
+        """Measure ``policy`` after ``pages`` pages and write what was found.
+
+        ``earned`` is what the agent learned from: the reward's name, and its mean over the pages
+        shown since the measurement before.
+        """
         sides = (self.model,) if self.user is None else (self.model, self.user)
         samples = _SAMPLES if all(side.cheap_scores for side in sides) else _EXPENSIVE_SAMPLES
         if self.user is None:
@@ -85,10 +91,10 @@ class CurseWatch:
             numbers = (got.promised.value, got.deployed.value, got.gap.value, regret)
             found = Measurement(pages, *numbers)
         self.history.append(found)
-        self._write(found)
+        self._write(found, earned)
         return found
 
-    def _write(self, found: Measurement) -> None:
+    def _write(self, found: Measurement, earned: tuple[str, float] | None) -> None:
         if self._log_dir is None:
             return
         if self._writer is None:  # curves of a killed run beyond its checkpoint are replaced
@@ -99,6 +105,8 @@ class CurseWatch:
         for tag, number in zip(TAGS, numbers, strict=True):
             if number is not None:
                 self._writer.add_scalar(tag, number, found.pages)
+        if earned is not None:
+            self._writer.add_scalar(f"reward/{earned[0]}", earned[1], found.pages)
         self._writer.flush()
 
     def close(self) -> None:

@@ -58,6 +58,8 @@ class ClickModel(Shared):
     knows_verticals : bool
         Whether the model's methods take ``vertical`` and ``vertical_position``; others see pages
         without their blocks (see ``vertical_arguments``).
+    reads_down : bool
+        Whether what stands below a document never changes P(click) on it.
     fingerprint : str or None
         The world's that this model belongs to; None fits any world of its shape.
     label : str or None
@@ -76,6 +78,7 @@ class ClickModel(Shared):
     network: ClassVar[LoadNetwork | None] = None
     pair_tables: ClassVar[frozenset[str]] = frozenset()
     knows_verticals: ClassVar[bool] = False
+    reads_down: ClassVar[bool] = False
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None
@@ -287,6 +290,11 @@ class ClickModel(Shared):
     def cheap_scores(self) -> bool:
         """Whether ``score_columns`` costs far less than enumerating click prefixes."""
         return type(self).score_columns is not ClickModel.score_columns
+
+    @property
+    def cheap_expectations(self) -> bool:
+        """Whether ``expected_clicks`` costs far less than enumerating click prefixes."""
+        return self.cheap_scores
 
     def rough_columns(self, query: Integers, columns: Integers) -> Floats | None:
         """Return a cheap approximation of ``score_columns``, or None where there is none.

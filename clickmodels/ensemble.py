@@ -59,6 +59,7 @@ class Ensemble(ClickModel):
         # Of this ensemble, not of the class: members may be able to do less than others.
         self.__dict__["capabilities"] = frozenset.intersection(*everything)
         self.__dict__["knows_verticals"] = any(member.knows_verticals for member in self.members)
+        self.__dict__["reads_down"] = all(member.reads_down for member in self.members)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,6 +183,11 @@ class Ensemble(ClickModel):
     def cheap_scores(self) -> bool:
         """Whether all members' scores are cheap."""
         return all(member.cheap_scores for member in self.members)
+
+    @property
+    def cheap_expectations(self) -> bool:
+        """Whether all members' expected clicks are cheap."""
+        return all(member.cheap_expectations for member in self.members)
 
     def rough_columns(self, query: Integers, columns: Integers) -> Floats | None:
         """Return the mean of the members' rough scores (exact ones of members without)."""

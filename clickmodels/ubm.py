@@ -31,6 +31,7 @@ class UBM(WithAttractiveness, ClickModel):
         else the 1-based rank of the latest click. Entries with ``r' > r`` are never read.
     """
 
+    reads_down = True
     table_fit = ExaminedFit(latest_cells)
 
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:

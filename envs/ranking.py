@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Integers
 from .page_pictures import ShownBlock, page_image, page_text
+from .rewards import one_page
 from .settings import RENDER_MODES, EnvironmentSettings, environment_signature
 from .validity import make_valid, next_unused
 
@@ -35,8 +36,10 @@ class RankingEnv(gym.Env[Any, Any]):
 
     ## Reward
     ``"clicks"`` (default): the number of clicks on the page. ``"expected_clicks"``: its exact
-    expectation. ``"ndcg"``: nDCG@K of the page, for true users only. With ``"slots"`` it comes
-    with the last slot and is 0 before.
+    expectation. ``"conditional_clicks"``: the sum of P(click) on each slot given the clicks above
+    it, whose mean is the same expectation; for models whose exact one costs too much. ``"ndcg"``:
+    nDCG@K of the page, for true users only. With ``"slots"`` it comes with the last slot and is 0
+    before.
 
     ## Start
     A query drawn from the world's ``query_probs``; ``reset(options={"query": q})`` chooses it.
@@ -47,7 +50,8 @@ class RankingEnv(gym.Env[Any, Any]):
 
     ## Info
     ``query``, ``ranking`` (K,) with -1 for empty slots, ``clicks`` (K,), ``repaired`` (whether the
-    action was changed); with ``expectations=True`` also ``expected_clicks``.
+    action was changed); with ``expectations=True`` also ``expected_clicks``, and with
+    ``slot_rewards=True`` ``slot_rewards`` (K,).
 
     ## Arguments
     user : the name of a true user, or a ``ClickModel`` that is one.
@@ -61,6 +65,9 @@ class RankingEnv(gym.Env[Any, Any]):
         candidate in index order.
     expectations : adds the exact expected clicks to ``info``; they cost more than the page.
     render_mode : ``"ansi"`` or ``"rgb_array"``.
+    slot_rewards : adds to ``info`` what each slot has earned of the page's reward. Documents below
+        a slot never change what it and those above it are expected to earn: where a user does not
+        read down the page, clicks are not a slot's own, and the last document has all of them.
 
     ## Version history
     v0: the first.
@@ -85,6 +92,7 @@ class RankingEnv(gym.Env[Any, Any]):
         self.observation_space = self.settings.observation_space
         self._no_page = np.full(self.slots, -1, dtype=np.int64)
         self._no_clicks = np.zeros(self.slots, dtype=np.bool_)
+        self._no_rewards = np.zeros(self.slots)
         self._uniforms: Uniforms | None = None
         self._open(-1)
         self._done = True
@@ -96,6 +104,7 @@ class RankingEnv(gym.Env[Any, Any]):
         self._clicks: list[bool] = []
         self._satisfied = False
         self._repaired = False
+        self._slot_rewards = self._no_rewards
         self._done = False
 
     def reset(
@@ -133,11 +142,14 @@ class RankingEnv(gym.Env[Any, Any]):
             self._query, page, self._uniforms, **block
         )
         self._done = True
-        info = self._info()
-        reward = self.settings.rewarding.reward(
-            self._query, page, self._clicks, self._satisfied, block
-        )
-        return self._observe(), reward, True, False, info
+        rewarding = self.settings.rewarding
+        read = self._query, page, self._clicks, self._satisfied, block
+        if self.settings.slot_rewards:
+            self._slot_rewards = rewarding.shares(one_page(*read))[0]
+            reward = float(self._slot_rewards.sum())
+        else:
+            reward = rewarding.reward(*read)
+        return self._observe(), reward, True, False, self._info()
 
     def _fill(self, action: Any) -> bool:
         """Do to the page what the action says, and return whether it is ready to be shown."""
@@ -270,6 +282,8 @@ class RankingEnv(gym.Env[Any, Any]):
         if self.settings.expectations:
             shown = self._done and bool(self._page)
             info["expected_clicks"] = self._expect(ranking) if shown else 0.0
+        if self.settings.slot_rewards:
+            info["slot_rewards"] = self._slot_rewards.copy()
         return info
 
     def _expect(self, ranking: Integers) -> float:

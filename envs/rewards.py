@@ -22,7 +22,7 @@ class Shown:
     Attributes
     ----------
     query, n_clicks : (n,)
-    ranking : (n, K)
+    ranking, clicks : (n, K)
     satisfied : (n,) bool
         By a block, without a click.
     blocks : dict of (n,) arrays
@@ -31,6 +31,7 @@ class Shown:
 
     query: Integers
     ranking: Integers
+    clicks: Booleans
     n_clicks: NDArray[Any]
     satisfied: Booleans
     blocks: Mapping[str, Integers] = field(default_factory=dict)
@@ -40,7 +41,8 @@ class Reward:
     """A reward of pages of ``slots`` slots that ``model`` clicks in ``world``.
 
     Another reward is one more class, with ``rewards`` and, where it can be had at less cost for a
-    single page, ``reward``; and one line in ``REWARDS``.
+    single page, ``reward``; with ``shares`` where it is a sum over slots; and one line in
+    ``REWARDS``.
     """
 
     leaks_grades: ClassVar[bool] = False  # then it is for true users only
@@ -52,6 +54,18 @@ class Reward:
         """Return the rewards of pages, (n,)."""
         raise NotImplementedError
 
+    def shares(self, shown: Shown) -> Floats:
+        """Return what each slot has earned of the rewards, (n, K); rows sum to the rewards.
+
+        What a slot's document and those above it are expected to earn, the documents below must
+        not change: then a choice is judged by the shares from its own slot on. Here the last
+        document has all.
+        """
+        shares = np.zeros(shown.ranking.shape)
+        last = np.maximum((shown.ranking >= 0).sum(axis=1) - 1, 0)
+        shares[np.arange(len(last)), last] = self.rewards(shown)
+        return shares
+
     def reward(
         self,
         query: int,
@@ -61,15 +75,25 @@ class Reward:
         block: Mapping[str, int],
     ) -> float:
         """Return the reward of one page of K documents, -1 for empty slots; see ``Shown``."""
-        one = Shown(
-            np.array([query]), np.array([page]), np.array([sum(clicks)]), np.array([satisfied]),
-            {name: np.array([value]) for name, value in block.items()},
-        )  # fmt: skip
-        return float(self.rewards(one)[0])
+        return float(self.rewards(one_page(query, page, clicks, satisfied, block))[0])
+
+
+def one_page(
+    query: int, page: list[int], clicks: list[bool], satisfied: bool, block: Mapping[str, int]
+) -> Shown:
+    """Return one page of K documents, -1 for empty slots, as a batch."""
+    return Shown(
+        np.array([query]), np.array([page]), np.array([clicks]), np.array([sum(clicks)]),
+        np.array([satisfied]), {name: np.array([value]) for name, value in block.items()},
+    )  # fmt: skip
 
 
 class Clicks(Reward):
     """The number of clicks."""
+
+    def shares(self, shown: Shown) -> Floats:
+        """Return the clicks on each slot, (n, K), of a user who reads down the page."""
+        return shown.clicks.astype(np.float64) if self.model.reads_down else super().shares(shown)
 
     def rewards(self, shown: Shown) -> Floats:
         """Return the numbers of clicks."""
@@ -98,6 +122,42 @@ class ExpectedClicks(Reward):
         """Return the model's expected clicks."""
         return self.model.expected_clicks(shown.query, shown.ranking, **shown.blocks)
 
+    def shares(self, shown: Shown) -> Floats:
+        """Return P(click) on each slot, (n, K), of a user who reads down the page.
+
+        Of other users the last document has all. The value of the page down to a slot, less that
+        of the page without it, would be as fair, but it costs K pages and teaches more slowly:
+        what is read from below says little before it is complete.
+        """
+        if not self.model.reads_down:
+            return super().shares(shown)
+        return self.model.click_probs(shown.query, shown.ranking, **shown.blocks)
+
+
+class ConditionalClicks(Reward):
+    """The sum of P(click) on each slot, given the clicks above it that were drawn.
+
+    Its mean over the clicks is exactly the expected number of clicks, with far less noise than
+    the clicks themselves have, and it takes one pass over the page where exact expectations take
+    2^K - 1 steps.
+    """
+
+    def __init__(self, world: World, model: ClickModel, slots: int) -> None:
+        super().__init__(world, model, slots)
+        model.require("conditional")
+
+    def _probs(self, shown: Shown) -> Floats:
+        pages = shown.query, shown.ranking, shown.clicks
+        return self.model.conditional_click_probs(*pages, **shown.blocks)
+
+    def rewards(self, shown: Shown) -> Floats:
+        """Return the sums of P(click | the clicks above)."""
+        return self._probs(shown).sum(axis=1)
+
+    def shares(self, shown: Shown) -> Floats:
+        """Return P(click | the clicks above), (n, K), of a user who reads down the page."""
+        return self._probs(shown) if self.model.reads_down else super().shares(shown)
+
 
 class Satisfied(Reward):
     """1 for a page with a click, or whose block satisfied the user without one; else 0."""
@@ -119,15 +179,20 @@ class NDCG(Reward):
 
     def rewards(self, shown: Shown) -> Floats:
         """Return the discounted gains over the ideal ones; 0 for queries without gains."""
+        return self.shares(shown).sum(axis=1)
+
+    def shares(self, shown: Shown) -> Floats:
+        """Return each document's discounted gain over the page's ideal one, (n, K)."""
         query, ranking = shown.query, shown.ranking
         gain = np.where(ranking >= 0, self.world.gain[query[:, None], ranking], 0.0)
-        ideal = self.ideal[query]
-        return (gain @ self.discount) / np.where(ideal > 0, ideal, 1.0)
+        ideal = self.ideal[query, None]
+        return gain * self.discount / np.where(ideal > 0, ideal, 1.0)
 
 
 REWARDS: dict[str, type[Reward]] = {
     "clicks": Clicks,
     "expected_clicks": ExpectedClicks,
+    "conditional_clicks": ConditionalClicks,
     "ndcg": NDCG,
 }
 # Of pages with blocks, about which grades say nothing.
@@ -135,7 +200,16 @@ FEDERATED_REWARDS: dict[str, type[Reward]] = {
     "clicks": Clicks,
     "expected_clicks": ExpectedClicks,
     "satisfied": Satisfied,
+    "conditional_clicks": ConditionalClicks,
 }
+
+
+def noiseless(model: ClickModel) -> str:
+    """Return the reward that has the mean of a learned model's clicks and least noise for its cost.
+
+    ``"expected_clicks"``, or ``"conditional_clicks"`` where expectations enumerate click prefixes.
+    """
+    return "expected_clicks" if model.cheap_expectations else "conditional_clicks"
 
 
 def check_exact(world: World, model: ClickModel, slots: int) -> None:

@@ -56,6 +56,7 @@ class EnvironmentSettings:
         invalid: str | None = None,
         expectations: bool = False,
         render_mode: str | None = None,
+        slot_rewards: bool = False,
     ) -> None:
         if world is not None and not isinstance(world, World):
             raise ValueError(
@@ -85,7 +86,7 @@ class EnvironmentSettings:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
         self.render_mode = render_mode
-        self.expectations = bool(expectations)
+        self.expectations, self.slot_rewards = bool(expectations), bool(slot_rewards)
         if model is None:
             model = shared_user(str(user), self.world, self.slots, user_params or {})
         self.model = model

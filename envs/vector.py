@@ -83,6 +83,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         shape = (self.num_envs, self.slots)
         self._no_page = freeze(np.full(shape, -1, dtype=np.int64))
         self._no_clicks = freeze(np.zeros(shape, dtype=bool))
+        self._no_rewards = freeze(np.zeros(shape))
         self._started = False
 
     def reset(
@@ -130,6 +131,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self._filled = np.zeros(self.num_envs, dtype=np.int64)
         self._repaired = np.zeros(self.num_envs, dtype=bool)
         self._ended = self._satisfied = self._nobody
+        self._slot_rewards: Floats = self._no_rewards
 
     def _keep(self, clicks: Booleans) -> None:
         """Keep the pages that are shown now, for pictures."""
@@ -175,8 +177,13 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         clicks, satisfied = self.model.read_columns(query, columns, self.np_random, **blocks)
         narrow = np.uint8 if self.slots < 256 else np.int64  # sums of bytes stay in registers
         n_clicks = clicks.view(np.uint8).sum(axis=0, dtype=narrow)
-        shown = Shown(query, page, n_clicks, satisfied, blocks)
-        return clicks.T, self.settings.rewarding.rewards(shown), satisfied
+        shown = Shown(query, page, clicks.T, n_clicks, satisfied, blocks)
+        if not self.settings.slot_rewards:
+            return clicks.T, self.settings.rewarding.rewards(shown), satisfied
+        shares = self.settings.rewarding.shares(shown)
+        self._slot_rewards = np.zeros(self._no_rewards.shape)
+        self._slot_rewards[rows] = shares
+        return clicks.T, shares.sum(axis=1), satisfied
 
     def _read_scores(self, actions: Any) -> NDArray[Any]:
         scores = np.asarray(actions)
@@ -269,6 +276,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         self._filled = np.where(done, 0, self._filled)
         self._repaired = self._repaired & ~done
         self._ended = self._satisfied = self._nobody
+        self._slot_rewards = self._no_rewards
 
     def action_masks(self) -> Booleans:
         """Return which actions are valid now: (n, N), or (n, K * N) for rankings."""
@@ -333,6 +341,8 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
                     self._query[rows], self._page[rows], **self._blocks(rows)
                 )
             info |= {"expected_clicks": expected, "_expected_clicks": everyone}
+        if self.settings.slot_rewards:
+            info |= {"slot_rewards": self._slot_rewards, "_slot_rewards": everyone}
         return info
 
     def _finals(self, observation: Any, info: dict[str, Any], done: Booleans) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Train(LogOptions):
     )  # fmt: skip
     pages: int | None = option(None, absent="the agent's own")
     seed: int = option(0, "seed of log, fit and agent")
+    reward: str | None = option(None)
     setting: list[str] | None = option(
         None, "setting of the agent", metavar="NAME=VALUE", absent="the agent's own settings"
     )
@@ -96,10 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     inside = _find_model(settings, found, out)
     require_same_world(inside, world, Path(settings.model))
     inside.require("generative")
+    env = environment(world, inside, found.slots, learned=settings.model != TRUE_USER)
     run = agents.TrainingRun(
-        settings.agent, environment(world, inside, found.slots), pages, settings.seed, out,
-        true, settings.every, out / "checkpoint.safetensors", **options,
-    )  # fmt: skip
+        settings.agent, env, pages, settings.seed, out, true, settings.every,
+        out / "checkpoint.safetensors", settings.reward, **options,
+    )
     if found.log is not None:
         world.save(out / WORLD)
     record = {**dataclasses.asdict(settings), "log_contents": found.contents}
@@ -120,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     save_figure(studies.run_picture(row), out / "training.png")
     known = ((name, history[-1][name]) for name in ("promised", "deployed", "gap", "regret"))
     values = ", ".join(f"{name} {value:.3f}" for name, value in known if value is not None)
-    print(f"{settings.agent}, {run.agent.pages:,} pages: {values} clicks per page")
+    learned = f"{run.agent.pages:,} pages, learned from {run.agent.task.reward}"
+    print(f"{settings.agent}, {learned}: {values} clicks per page")
     print(f"curves: tensorboard --logdir {out}")
     print(f"deploy: clickgym deploy {_deploy_options(settings, out)}")
     return 0

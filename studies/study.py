@@ -215,7 +215,7 @@ class Study(ABC):
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, WorldSetting):
                     world_of(item).require_grades(f"{one.name}: {self.needs_grades}")
-                elif choices:
+                elif choices and not (item is None and one.default is None):
                     checks.choice(item, choices, one.name)
                 elif one.type in _WHOLE:
                     checks.positive_integer(item, one.name, one.metadata.get("least", 1))

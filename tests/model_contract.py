@@ -150,6 +150,22 @@ def check_expected_clicks_are_the_sum_of_click_probs(model):
         np.testing.assert_allclose(got, expected, atol=1e-12, err_msg=page)
 
 
+def check_what_stands_below_changes_nothing_above_if_the_model_reads_down(model):
+    """Neither clicks that are expected, nor those given a prefix."""
+    if not model.reads_down:
+        return
+    query, ranking = many("full", len(VECTORS))
+    probs, given = model.click_probs(query, ranking), conditionals(model, "full")
+    for slot in range(1, K):
+        for below in (-1, np.setdiff1d(np.arange(7), ranking[0])[: K - slot][::-1]):
+            page = ranking.copy()
+            page[:, slot:] = below
+            other = model.click_probs(query, page)[:, :slot]
+            np.testing.assert_allclose(other, probs[:, :slot], atol=1e-12)
+            other = model.conditional_click_probs(query, page, VECTORS)[:, :slot]
+            np.testing.assert_allclose(other, given[:, :slot], atol=1e-12)
+
+
 def check_a_batch_gives_what_its_pages_give_alone(model):
     """Whatever integers the pages are made of."""
     query, ranking = all_pages()
@@ -407,6 +423,7 @@ GENERATIVE_CHECKS = (
     check_conditionals_are_ratios_of_the_joint,
     check_conditionals_do_not_look_at_the_click_that_they_predict,
     check_expected_clicks_are_the_sum_of_click_probs,
+    check_what_stands_below_changes_nothing_above_if_the_model_reads_down,
     check_a_batch_gives_what_its_pages_give_alone,
     check_sampled_clicks_fit_the_joint,
     check_pages_of_one_batch_are_sampled_each_from_its_own_joint,

@@ -23,12 +23,14 @@ class Bandit(Agent):
 
     action = "ranking"
     learned: ClassVar[tuple[str, ...]] = ()  # attributes that are arrays, for checkpoints
+    by_slot: ClassVar[bool] = False  # whether ``update`` gets what each slot has earned
 
     def prepare(self) -> None:
         """Make the generators and the batch of environments."""
         own, of_env = np.random.SeedSequence(self.seed).spawn(2)
         self.rng = np.random.default_rng(own)
-        self._env = self.task.vector_env(self.settings.batch, self.action, "ids")
+        shape = self.settings.batch, self.action
+        self._env = self.task.vector_env(*shape, "ids", slot_rewards=self.by_slot)
         self._query, _ = self._env.reset(seed=int(of_env.generate_state(1)[0]))
 
     def rank(self, query: Integers) -> Integers:
@@ -40,7 +42,10 @@ class Bandit(Agent):
         raise NotImplementedError
 
     def update(self, query: Integers, ranking: Integers, clicks: Booleans, rewards: Floats) -> None:
-        """Learn from pages: ``query`` and ``rewards`` (n,), ``ranking`` and ``clicks`` (n, K)."""
+        """Learn from pages: ``query`` and ``rewards`` (n,), ``ranking`` and ``clicks`` (n, K).
+
+        Where rewards come ``by_slot`` they are (n, K).
+        """
         raise NotImplementedError
 
     def learn(self, until: int) -> None:
@@ -55,7 +60,8 @@ class Bandit(Agent):
                 actions = np.concatenate([actions, places[:, None] + 1], axis=1)
             self._query, rewards, _, _, info = self._env.step(actions)
             shown = info["final_info"]
-            self.update(query, shown["ranking"], shown["clicks"], rewards)
+            earned = shown["slot_rewards"] if self.by_slot else rewards
+            self.update(query, shown["ranking"], shown["clicks"], earned)
             self.pages += len(query)
 
     def state(self) -> dict[str, Any]:
@@ -73,6 +79,9 @@ class Bandit(Agent):
         own = dataclasses.asdict(self.settings)
         if state["settings"] != own:
             raise ValueError(f"the checkpoint has the settings {state['settings']}, not {own}")
+        missing = ", ".join(sorted(set(self.learned) - set(state["learned"])))
+        if missing:
+            raise ValueError(f"the checkpoint has no {missing}: it is of an earlier version")
         for name in self.learned:
             setattr(self, name, state["learned"][name].copy())
         self.rng.bit_generator.state = state["rng"]

@@ -26,6 +26,7 @@ class Cascade(Bandit):
     """
 
     aims_at = "Top-Down"
+    learns_from_clicks = True
     learned = ("asked", "examined", "clicked")
 
     @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class EpsilonGreedy(Bandit):
     budget = 50_000
     aims_at = "Top-Down"
     needs_features = True
+    learns_from_clicks = True
     learned = ("gram", "moments")
 
     @dataclass(frozen=True)

@@ -107,7 +107,8 @@ class StableBaselinesAgent(Agent):
         else:
             self._features = world.standardised_features.copy()  # writeable, as torch wants it
         self._candidates = world.candidates.copy()
-        envs = self.task.vector_env(self.settings.num_envs, self.action, "ids")
+        shape = self.settings.num_envs, self.action
+        envs = self.task.vector_env(*shape, "ids", slot_rewards=self.action == "slots")
         self._env: IdsVecEnv = IdsVecEnv(envs, self.reward_scale)
         self._generators: Any = None
         with self._own_generators():

@@ -16,10 +16,10 @@ from .slot_policy import SlotPolicy
 class MaskablePPOAgent(StableBaselinesAgent):
     """Proximal policy optimisation of the choice of the next document, among the free ones.
 
-    The reward comes with the last slot and counts for all choices of the page alike (no
-    discounting). Deployed is the stochastic :class:`SlotPolicy`, with exact log-probabilities.
-    Checkpoints go on exactly where rollouts end with pages (``steps`` times K, all lists at least
-    K long); otherwise half-filled pages are started again.
+    A choice counts for what its slot and those below it earn; all of the page, where the user does
+    not read down it (no discounting). Deployed is the stochastic :class:`SlotPolicy`, with exact
+    log-probabilities. Checkpoints go on exactly where rollouts end with pages (``steps`` times K,
+    all lists at least K long); otherwise half-filled pages are started again.
     """
 
     budget = 150_000
@@ -46,10 +46,12 @@ class MaskablePPOAgent(StableBaselinesAgent):
         from sb3_contrib import MaskablePPO
 
         from .policy_classes import MaskedSlotsPolicy
+        from .slot_credit import SlotRollouts
 
         steps, entropy = self.settings.steps * self.task.slots, self.settings.entropy
         return MaskablePPO(
-            MaskedSlotsPolicy, n_steps=steps, ent_coef=entropy, **self.shared_arguments()
+            MaskedSlotsPolicy, n_steps=steps, ent_coef=entropy, rollout_buffer_class=SlotRollouts,
+            rollout_buffer_kwargs={"pages": self._env}, **self.shared_arguments(),
         )
 
     def policy(self) -> SlotPolicy:
@@ -61,11 +63,11 @@ class MaskablePPOAgent(StableBaselinesAgent):
 class DQNAgent(StableBaselinesAgent):
     """Deep Q-learning of the value of the next document.
 
-    The value of a choice is regressed on the clicks that the page went on to get (returns of K
-    steps, no discounting), rather than on the next choice's value, whose errors would add up over
-    ten slots; with little exploration left, that is the greedy policy's own value. Exploration
-    draws among the free candidates. Deployed is the greedy ranking. Checkpoints hold the replay
-    buffer.
+    The value of a choice is regressed on what the page went on to earn from its slot on (returns
+    of K steps, no discounting; all of the page, where the user does not read down it), rather than
+    on the next choice's value, whose errors would add up over ten slots; with little exploration
+    left, that is the greedy policy's own value. Exploration draws among the free candidates.
+    Deployed is the greedy ranking. Checkpoints hold the replay buffer.
     """
 
     budget = 100_000
@@ -100,6 +102,7 @@ class DQNAgent(StableBaselinesAgent):
     def make_algorithm(self) -> Any:
         """Return DQN, whose exploration follows the pages shown."""
         from .policy_classes import FreeDQN, SlotsDQNPolicy
+        from .slot_credit import SlotReplay
 
         own, slots = self.settings, self.task.slots
 
@@ -109,8 +112,10 @@ class DQNAgent(StableBaselinesAgent):
 
         model = FreeDQN(
             SlotsDQNPolicy, buffer_size=own.buffer_pages * slots,
-            learning_starts=own.num_envs * slots, gamma=1.0, train_freq=slots, n_steps=slots,
+            learning_starts=own.num_envs * slots, gamma=1.0, train_freq=slots,
             gradient_steps=own.gradient_steps, target_update_interval=10_000,
+            replay_buffer_class=SlotReplay,
+            replay_buffer_kwargs={"pages": self._env, "n_steps": slots, "gamma": 1.0},
             **self.shared_arguments(),
         )  # fmt: skip
         model.exploration_schedule = explore

@@ -36,6 +36,7 @@ class StableBaselinesVecEnv(VecEnv):
         self.env = env
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
         self._actions: Any = None
+        self._info: dict[str, Any] = {}
         self._returns = np.zeros(env.num_envs)
         self._lengths = np.zeros(env.num_envs, dtype=np.int64)
         self._start = time.time()
@@ -58,6 +59,7 @@ class StableBaselinesVecEnv(VecEnv):
         """Step all pages."""
         observation, rewards, terminated, truncated, info = self.env.step(self._actions)
         done = terminated | truncated
+        self._info = info
         self._returns += rewards
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -109,8 +111,17 @@ class IdsVecEnv(StableBaselinesVecEnv):
     """A batch whose observations are numbers (n, 1) or (n, 1 + N): the id, and what is placed.
 
     Stable-Baselines3 would turn ids into one-hot vectors as long as the world has queries; the
-    networks look features up instead. ``finished`` counts the pages that were shown, and rewards
-    are multiplied by ``scale``.
+    networks look features up instead. Rewards are multiplied by ``scale``.
+
+    Attributes
+    ----------
+    finished : int
+        Pages that were shown.
+    ended, lengths : (m,)
+        The environments whose pages ended in the last step, where pages are filled slot by slot,
+        and how many slots were filled.
+    shares : (m, K)
+        What each slot earned, multiplied by ``scale``.
     """
 
     def __init__(self, env: RankingVectorEnv, scale: float = 1.0) -> None:
@@ -142,4 +153,9 @@ class IdsVecEnv(StableBaselinesVecEnv):
         """Step all pages."""
         observation, rewards, done, infos = super().step_wait()
         self.finished += int(done.sum())
+        if self.env.settings.slot_rewards:
+            self.ended = np.flatnonzero(done)
+            final = self._info["final_info"] if len(self.ended) else self._info
+            self.shares = final["slot_rewards"][self.ended] * self.scale
+            self.lengths = (final["ranking"][self.ended] >= 0).sum(axis=1)
         return self._numbers(observation), rewards * np.float32(self.scale), done, infos

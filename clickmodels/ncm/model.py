@@ -53,6 +53,7 @@ class NCM(ClickModel):
         for all queries.
     """
 
+    reads_down = True
     network = staticmethod(load_network)
 
     def __init__(

@@ -198,6 +198,7 @@ class SatisfiedReading(CascadeReading):
 class CascadeModel(WithAttractiveness, ClickModel):
     """A model that reads from the top; its constructor says how, in ``self._reading``."""
 
+    reads_down = True
     _reading: CascadeReading
 
     def conditional_click_probs(

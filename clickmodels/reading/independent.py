@@ -22,6 +22,7 @@ class IndependentModel(ClickModel):
     """
 
     deterministic = frozenset({"table"})
+    reads_down = True
 
     def _probs(self, query: Integers, document: Integers, rank: Integers) -> Floats:
         """Return P(C = 1), a new array; 0 where the document is -1.
@@ -34,6 +35,11 @@ class IndependentModel(ClickModel):
         """Return P(C_k = 1), (n, K)."""
         query, ranking = check_pages(self, query, ranking)
         return self._probs(query[:, None], ranking, np.arange(ranking.shape[1]))
+
+    @property
+    def cheap_expectations(self) -> bool:
+        """True: a click depends on its own slot alone."""
+        return True
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike

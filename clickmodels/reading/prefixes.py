@@ -26,6 +26,8 @@ class PrefixModel(WithAttractiveness, ClickModel):
         the two prefixes of length one, and so on.
     """
 
+    reads_down = True
+
     def __init__(self, attractiveness: ArrayLike, examination: ArrayLike) -> None:
         super().__init__(attractiveness)
         self.examination = read_probabilities(examination, "examination", 1)

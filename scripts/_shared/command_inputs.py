@@ -62,13 +62,12 @@ def chosen_user(name: str | None, world: data.World, own_log: bool) -> str | Non
 
 
 def environment(
-    world: data.World, model: clickmodels.ClickModel, slots: int
+    world: data.World, model: clickmodels.ClickModel, slots: int, learned: bool = True
 ) -> envs.RankingVectorEnv:
-    """Return the environment of a click model or user; without features it shows ids."""
+    """Return the environment of a learned model or a true user; without features it shows ids."""
     seen = "ids" if world.features is None else "features"
-    return envs.RankingVectorEnv(
-        1, click_model=model, world=world, slots=slots, observation=seen
-    )
+    source = {"click_model" if learned else "user": model}
+    return envs.RankingVectorEnv(1, world=world, slots=slots, observation=seen, **source)
 
 
 def real_logs(

@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clickgym import agents, clickmodels, policies
+from clickgym.agents.task import TRAINING_REWARDS
 from clickgym.data.candidates import SAMPLERS
 from clickgym.data.readers.tables.formats import FORMATS
 from clickgym.studies.engine.plugins import import_modules
@@ -48,6 +49,12 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "impressions": _COUNT | {"help": "impressions per log; 80% of them are fitted to"},
     "slots": _COUNT | {"help": "documents per page"},
+    "reward": {
+        "help": "what agents learn from: clicks are sampled, expected_clicks exact, "
+        "conditional_clicks P(click) given the sampled clicks above",
+        "choices": TRAINING_REWARDS,
+        "absent": "exact inside a model (NCM: conditional_clicks), clicks on a true user",
+    },
     "pages": _COUNT | {"help": "budget of an agent, in result pages"},
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
     "preset": {"help": "how much of it"},

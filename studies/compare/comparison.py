@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NotRequired, Self
 
 from ... import agents, envs, evaluation, policies
+from ...agents import Agent
+from ...agents.task import TRAINING_REWARDS
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
@@ -46,7 +48,8 @@ _TRAINING = "training agents"
 class CompareCell:
     """One training run: an agent inside a click model, or on the true user itself.
 
-    ``settings`` are all of the agent's, so that changed defaults make another cell.
+    ``settings`` are all of the agent's, so that changed defaults make another cell, and the reward
+    of agents that learn from it (see ``agents.train``).
     """
 
     agent: str
@@ -69,7 +72,8 @@ def compare_cell(cell: CompareCell) -> Result:
     import_modules(fit.modules)
     world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
-    env = envs.RankingVectorEnv(1, click_model=inside, world=world, slots=fit.slots)
+    source = {"user" if fit.model == TRUE_USER else "click_model": inside}
+    env = envs.RankingVectorEnv(1, world=world, slots=fit.slots, **source)
     run = agents.TrainingRun(
         cell.agent, env, cell.pages, fit.seed, deploy=user, **cell.settings
     )
@@ -129,6 +133,7 @@ class Compare(Study):
         (), "other budgets for some agents", flag="budget", read=_read_budget,
         metavar="AGENT=PAGES", absent="--pages for all",
     )
+    reward: str | None = setting(None, choices=TRAINING_REWARDS, later=True)
     logging: str = setting("epsilon-oracle")
     impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
@@ -170,11 +175,15 @@ class Compare(Study):
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         classes = {name: agents.agent_class(name) for name in self.agents}
         cells = [
-            CompareCell(name, fit, spent[name] or cls.budget, asdict(cls.Settings()))
+            CompareCell(name, fit, spent[name] or cls.budget, self._settings(cls))
             for fit in fits
             for name, cls in classes.items()
         ]
         yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
+
+    def _settings(self, cls: type[Agent]) -> dict[str, Any]:
+        settings = asdict(cls.Settings())
+        return settings if cls.learns_from_clicks else settings | {"reward": self.reward}
 
     def rows(self, results: Results) -> list[Row]:
         """Return a row per agent, model, user and seed, models in the order of the settings."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import gymnasium as gym
 import numpy as np
 import pytest
-from conftest import SLOTS, small_world
+from conftest import SLOTS, random_models, small_world
 from looping import loop_over
 
 from clickgym import agents, clickmodels, data, evaluation, policies
 from clickgym.agents import Task
 from clickgym.agents.bandits.cascading import kl_upper_bound
-from clickgym.agents.policy_gradient import log_prob_gradient
+from clickgym.agents.policy_gradient import rank_gradient
+from clickgym.envs.rewards import ExpectedClicks, Shown
 
 TABULAR = ("CascadeUCB1", "CascadeKL-UCB")
 AGENTS = {
@@ -50,7 +53,7 @@ def test_gradient_equals_finite_differences(slots):
         return policies.PlackettLuce(np.where(world.candidates, np.exp(values), 0.0), slots=slots)
 
     ranking = policy(logits).sample(query, rng)
-    gradient = log_prob_gradient(policy(logits).weights[query], ranking)
+    gradient = rank_gradient(policy(logits).weights[query], ranking, np.ones(ranking.shape))
     step = 1e-6
     for doc in range(world.n_docs):
         up, down = logits.copy(), logits.copy()
@@ -63,7 +66,69 @@ def test_gradient_equals_finite_differences(slots):
 def test_gradient_has_no_direction_that_adds_the_same_to_all():
     weights = np.random.default_rng(1).random((50, 8))
     ranking = np.argsort(-weights, axis=1)[:, :4]
-    np.testing.assert_allclose(log_prob_gradient(weights, ranking).sum(axis=1), 0, atol=1e-12)
+    worth = np.random.default_rng(2).normal(size=ranking.shape)
+    gradient = rank_gradient(weights, ranking, worth)
+    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12)
+
+
+RANKINGS = np.array(list(itertools.permutations(range(4), 3)))  # all pages of 3 of 4 documents
+
+
+def returns_of(shares):
+    return np.cumsum(shares[:, ::-1], axis=1)[:, ::-1]
+
+
+def credit(label):
+    """The shares of each of RANKINGS in expected clicks, (24, 3), and P(click) on their slots."""
+    model, n = random_models(n_docs=4)[label], len(RANKINGS)
+    query, nothing = np.zeros(n, dtype=int), np.zeros((n, 3), dtype=bool)
+    shown = Shown(query, RANKINGS, nothing, np.zeros(n), np.zeros(n, dtype=bool))
+    reward = ExpectedClicks(small_world(n_docs=4), model, 3)
+    return reward.shares(shown), model.click_probs(query, RANKINGS)
+
+
+def exact_gradient(logits, rewards):
+    """By finite differences of the mean reward over all rankings."""
+
+    def mean_reward(values):
+        policy = policies.PlackettLuce(np.exp(values)[None], slots=3)
+        return np.exp(policy.log_prob(np.zeros(len(RANKINGS), dtype=int), RANKINGS)) @ rewards
+
+    steps = 1e-6 * np.eye(4)
+    return np.array([(mean_reward(logits + s) - mean_reward(logits - s)) / 2e-6 for s in steps])
+
+
+def estimates(logits, worth):
+    """The gradient's estimate from each ranking, (24, 4), and P(ranking)."""
+    weights = np.tile(np.exp(logits), (len(RANKINGS), 1))
+    policy = policies.PlackettLuce(weights[:1], slots=3)
+    probs = np.exp(policy.log_prob(np.zeros(len(RANKINGS), dtype=int), RANKINGS))
+    return rank_gradient(weights, RANKINGS, worth), probs
+
+
+@loop_over("label", ["PBM", "UBM", "DBN", "CCM", "CoCM", "Ensemble"])
+def test_the_mean_of_the_rank_gradient_is_the_gradient_of_expected_clicks(label):
+    logits = np.random.default_rng(3).normal(size=4)
+    shares, probs = credit(label)
+    exact = exact_gradient(logits, probs.sum(axis=1))
+    for baseline in (0.0, np.array([0.7, 0.4, 0.2])):
+        each, chances = estimates(logits, returns_of(shares) - baseline)
+        np.testing.assert_allclose(chances @ each, exact, atol=1e-8)
+    each, chances = estimates(logits, returns_of(probs))
+    biased = np.abs(chances @ each - exact).max() > 1e-3
+    assert biased == (label == "CoCM")  # there documents change clicks above them
+
+
+def test_credit_by_rank_is_less_noisy_than_the_reward_of_the_page():
+    logits = np.zeros(4)
+    noise = {}
+    for label, (shares, _) in {name: credit(name) for name in ("PBM", "UBM")}.items():
+        returns, total = returns_of(shares), shares.sum(axis=1, keepdims=True)
+        for by, worth in ("rank", returns), ("page", np.repeat(total, 3, axis=1)):
+            mean = worth.mean(axis=0)
+            each, chances = estimates(logits, worth - mean)
+            noise[label, by] = chances @ ((each - chances @ each) ** 2).sum(axis=1)
+        assert noise[label, "rank"] < 0.8 * noise[label, "page"]
 
 
 # KL bounds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -23,6 +24,7 @@ from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from clickgym.agents.sb3.page_networks import CandidateScorer, ScoresCritic
+from clickgym.agents.sb3.slot_credit import SlotRollouts
 
 NAMES = ("PPO", "SAC", "MaskablePPO", "DQN")
 QUICK = {  # few pages at once, so that a tiny budget makes several updates
@@ -319,6 +321,48 @@ def test_the_models_of_agents_deploy_what_the_agents_do(name):
     assert type(policy) is type(agent.policy())
     query = np.arange(WORLD.n_queries)
     np.testing.assert_array_equal(policy.greedy(query), agent.policy().greedy(query))
+
+
+# Credit by slot
+
+
+def test_replayed_slots_of_complete_pages_have_what_they_earned():
+    settings = QUICK["DQN"] | {"buffer_pages": 40}  # so that the newest take the oldest's places
+    agent = agents.agent_class("DQN")(agents.Task.of(make(reward="expected_clicks")), **settings)
+    agent.learn(PAGES)
+    buffer, model, scale = agent.model.replay_buffer, agent.task.model, agent.reward_scale
+    assert buffer.full
+    order = np.roll(np.arange(buffer.buffer_size), -buffer.pos)
+    compared = 0
+    for column in range(buffer.n_envs):
+        page, rewards = None, []
+        for step in order:
+            seen, action = buffer.observations[step, column], buffer.actions[step, column, 0]
+            if (seen[1:] == 0).all():
+                page, rewards = [], []
+            if page is None:
+                continue  # its first slots are no longer there
+            page.append(action)
+            rewards.append(buffer.rewards[step, column])
+            if buffer.dones[step, column]:
+                probs = model.click_probs([int(seen[0])], [page])[0]
+                np.testing.assert_allclose(rewards, scale * probs, rtol=1e-6)
+                compared += 1
+    assert compared > buffer.n_envs
+
+
+def test_pages_that_began_in_the_rollout_before_keep_their_other_slots_shares():
+    pages = SimpleNamespace()
+    space = gym.spaces.Box(0.0, 9.0, (2,)), gym.spaces.Discrete(4)
+    rollouts = SlotRollouts(2, *space, pages=pages, n_envs=3)
+    nothing = np.zeros(3)
+    ends = [([1], [[0.5, 0.25, 0.125]], [3]), ([0, 2], [[1.0, 2.0, 0.0], [3.0, 0.0, 0.0]], [2, 1])]
+    for ended, shares, lengths in ends:
+        pages.ended, pages.shares, pages.lengths = map(np.array, (ended, shares, lengths))
+        masks = np.ones((3, 4))
+        value = torch.zeros(3)
+        rollouts.add(np.zeros((3, 2)), nothing, nothing, nothing, value, value, action_masks=masks)
+    np.testing.assert_array_equal(rollouts.rewards, [[1.0, 0.125, 0.0], [2.0, 0.0, 3.0]])
 
 
 # The callback

@@ -54,6 +54,7 @@ def test_training_writes_the_four_curves(trained):
     found = curves(folder)
     for tag in TAGS:
         assert len({step for step, _ in found[tag]}) > 1, tag
+    assert [tag for tag in found if tag.startswith("reward/")] == ["reward/expected_clicks"]
     gap = dict(found["curse/gap"])
     promised, deployed = dict(found["curse/promised"]), dict(found["curse/deployed"])
     for step, value in gap.items():
