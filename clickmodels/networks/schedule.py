@@ -109,8 +109,8 @@ class TrainingSettings:
         """Return the steps for a log of so many pages, of which those that are set are taken.
 
         The paper's are 32 pages at a rate of 1e-3. From 32,000 pages on a step takes twice as many,
-        from 64,000 on four times, at a rate that grows by the power 1.5: as good, and twice as
-        fast. On fewer pages such large steps end in worse states than small ones.
+        from 64,000 on four times, at a rate that grows by the power 1.5: nearly as good, and
+        twice as fast. On fewer pages such large steps end in worse states than small ones.
         """
         batch = self.batch_size
         if batch is None:
