@@ -203,15 +203,16 @@ class ScoresCritic(nn.Module):
     """The value of scoring a query's candidates so: the same whatever the candidates' order.
 
     Only the order of the scores matters to a page, so each candidate's score is first made its
-    soft rank. A candidate then adds a polynomial in its soft rank whose coefficients come from
-    its features and its query: what it is worth on average, what it is worth higher up, and how
-    that bends. The polynomials cost next to nothing per page, because the coefficients are the same
-    for all pages of a query.
+    soft rank. A candidate then adds what its features and its query make of that rank: a polynomial
+    over the slots of the page, which fades to nothing where the page ends. The polynomials cost
+    next to nothing per page, because their coefficients are the same for all pages of a query.
 
     Parameters
     ----------
     features : (Q, N, F) float32
     candidates : (Q, N) bool
+    slots : int
+        K, where the page ends.
     hidden : int
     sharpness : float
         Of the soft rank; the higher, the closer to the rank, and the less a gradient reaches.
@@ -225,26 +226,28 @@ class ScoresCritic(nn.Module):
         self,
         features: NDArray[np.float32],
         candidates: Booleans,
+        slots: int,
         hidden: int = 64,
         sharpness: float = 10.0,
     ) -> None:
         super().__init__()
-        self.sharpness = sharpness
+        self.slots, self.sharpness = slots, sharpness
         self.register_buffer("features", tensor_of(features), persistent=False)
         self.register_buffer("candidates", tensor_of(candidates), persistent=False)
         self.encoder = nn.Sequential(
             nn.Linear(features.shape[2], hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Tanh()
         )
-        self.last = nn.Linear(hidden, self.degree)
-        self.own = nn.Embedding(len(features), self.degree * hidden)
+        terms = self.degree + 1
+        self.last = nn.Linear(hidden, terms)
+        self.own = nn.Embedding(len(features), terms * hidden)
         self.own_value = nn.Embedding(len(features), 1)
         for weight in (self.last.weight, self.own.weight, self.own_value.weight):
             nn.init.zeros_(weight)
 
     def coefficients(self, query: Tensor) -> Tensor:
-        """Return the polynomials (n, N, degree) of the candidates of queries (n,)."""
+        """Return the polynomials (n, N, degree + 1) of the candidates of queries (n,)."""
         encodings = self.encoder(self.features.index_select(0, query))
-        own = self.own(query).reshape(len(query), -1, self.degree)
+        own = self.own(query).reshape(len(query), -1, self.degree + 1)
         return self.last(encodings) + torch.bmm(encodings, own)
 
     def forward(self, query: Tensor, scores: Tensor) -> Tensor:
@@ -252,21 +255,22 @@ class ScoresCritic(nn.Module):
         queries, row = torch.unique(query, return_inverse=True)
         coefficients = self.coefficients(queries).index_select(0, row)
         candidates = self.candidates.index_select(0, query)
-        rank = soft_rank(scores, candidates, self.sharpness)[..., None]
-        powers = torch.cat([rank**power for power in range(1, self.degree + 1)], dim=2)
-        parts = torch.where(candidates, (coefficients * powers).sum(dim=2), 0.0)
-        return parts.sum(dim=1, keepdim=True) + self.own_value(query)
+        rank = soft_rank(scores, candidates, self.sharpness)
+        shown = torch.sigmoid((self.slots - 0.5 - rank) / 0.5) * candidates
+        depth = 2.0 * rank / self.slots - 1.0
+        worth = coefficients[..., self.degree]
+        for power in reversed(range(self.degree)):
+            worth = worth * depth + coefficients[..., power]
+        return (shown * worth).sum(dim=1, keepdim=True) + self.own_value(query)
 
 
 def soft_rank(scores: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """Return the share of other candidates that score less, less one half, (n, N).
+    """Return how many other candidates score more, (n, N), from 0 on.
 
     It compares all pairs: O(n N²) time and memory.
     """
-    less = torch.sigmoid(sharpness * (scores[:, :, None] - scores[:, None, :]))
-    less = torch.where(candidates[:, None, :], less - 0.5, 0.0)
-    others = (candidates.sum(dim=1, keepdim=True) - 1).clamp(min=1)
-    return less.sum(dim=2) / others
+    more = torch.sigmoid(sharpness * (scores[:, None, :] - scores[:, :, None]))
+    return torch.bmm(more, candidates.to(more.dtype)[:, :, None]).squeeze(2) - 0.5
 
 
 def tensor_of(array: NDArray[np.generic]) -> Tensor:

@@ -153,20 +153,20 @@ class SlotsDQNPolicy(DQNPolicy):
 
 
 class FreeDQN(DQN):
-    """DQN whose exploration tries free candidates only, each page by itself.
+    """DQN whose exploration draws free candidates by their values, each page by itself.
 
-    Stable-Baselines3 explores in all environments of a batch or in none, and without masks most
-    of its tries late on a page would be repaired into some other document.
+    Stable-Baselines3 explores uniformly, in all environments of a batch or in none, and without
+    masks: most of its tries late on a page would be repaired into some other document, and most of
+    the others would be documents that are known to be bad. Here a choice has a probability
+    proportional to exp(value / temperature), where ``exploration_rate`` is the temperature.
     """
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         seen: Any = self._last_obs
-        action, _ = self.policy.predict(seen, deterministic=True)
-        network: Any = self.q_net.network
-        free = network.read(torch.as_tensor(seen))[1].numpy()
-        tried = np.where(free, np.random.random(free.shape), -1.0).argmax(axis=1)  # noqa: NPY002
-        explore = np.random.random(n_envs) < self.exploration_rate  # noqa: NPY002
-        action = np.where(explore, tried, action)
+        with torch.no_grad():
+            values = self.q_net(torch.as_tensor(seen)).numpy()
+        noise = np.random.gumbel(size=values.shape)  # noqa: NPY002
+        action = (values + self.exploration_rate * noise).argmax(axis=1)
         return action, action

@@ -113,7 +113,8 @@ class SACAgent(_ScoresAgent):
         own = self.settings
 
         def make_critic() -> ScoresCritic:
-            return ScoresCritic(self._features, self._candidates, own.hidden, own.sharpness)
+            shape = self.task.slots, own.hidden
+            return ScoresCritic(self._features, self._candidates, *shape, own.sharpness)
 
         shared = self.shared_arguments(critic=make_critic, log_std_init=float(np.log(own.spread)))
         return SAC(

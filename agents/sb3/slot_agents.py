@@ -83,11 +83,11 @@ class DQNAgent(StableBaselinesAgent):
         ----------
         buffer_pages : int
             Pages that are replayed from.
-        exploration : float
-            Share of slots that are filled at random, at first.
-        exploration_half_life : float
-            Pages after which that share has halved, and halves again.
-        least_exploration : float
+        temperature : float
+            Of choices while it learns, in clicks, at first.
+        temperature_half_life : float
+            Pages after which it has halved, and halves again.
+        least_temperature : float
             What it never falls below.
         """
 
@@ -95,9 +95,9 @@ class DQNAgent(StableBaselinesAgent):
         half_life: float = number(50_000.0)
         gradient_steps: int = count(4)
         buffer_pages: int = count(10_000)
-        exploration: float = number(0.3, least=0)
-        exploration_half_life: float = number(30_000.0)
-        least_exploration: float = number(0.02, least=0)
+        temperature: float = number(0.1, least=0)
+        temperature_half_life: float = number(10_000.0)
+        least_temperature: float = number(0.01, least=0)
 
     def make_algorithm(self) -> Any:
         """Return DQN, whose exploration follows the pages shown."""
@@ -107,8 +107,8 @@ class DQNAgent(StableBaselinesAgent):
         own, slots = self.settings, self.task.slots
 
         def explore(_: float) -> float:
-            share = own.exploration * 0.5 ** (self._env.finished / own.exploration_half_life)
-            return max(share, own.least_exploration)
+            share = own.temperature * 0.5 ** (self._env.finished / own.temperature_half_life)
+            return self.reward_scale * max(share, own.least_temperature)
 
         model = FreeDQN(
             SlotsDQNPolicy, buffer_size=own.buffer_pages * slots,

@@ -132,7 +132,7 @@ def test_learning_changes_what_is_deployed(name):
 
 def test_zero_is_refused_where_it_means_nothing():
     zeros = [("PPO", "epochs"), ("PPO", "spread"), ("SAC", "hidden"),
-             ("DQN", "exploration_half_life"), ("MaskablePPO", "learning_rate")]  # fmt: skip
+             ("DQN", "temperature_half_life"), ("MaskablePPO", "learning_rate")]  # fmt: skip
     for name, setting in zeros:
         with pytest.raises(ValueError, match=f"^{setting} must be"):
             agents.agent_class(name)(agents.Task.of(make()), 0, **{setting: 0})
@@ -146,7 +146,7 @@ def test_scores_of_what_is_no_candidate_are_not_learned():
 
 
 def test_exploration_goes_on_from_a_checkpoint(tmp_path):
-    world, settings = small_world(), QUICK["DQN"] | {"exploration_half_life": 50.0}
+    world, settings = small_world(), QUICK["DQN"] | {"temperature_half_life": 50.0}
     agent = agents.agent_class("DQN")(agents.Task.of(make(world)), 0, **settings)
     agent.learn(PAGES)
     save_checkpoint(agent, tmp_path / "agent")
