@@ -51,7 +51,7 @@ class PolicyGradient(Bandit):
     type of block and for each query (``PlaceLogits``).
     """
 
-    budget = 600_000
+    budget = 3_000_000
     variants: ClassVar[dict[str, dict[str, Any]]] = {"features": {"features": True}}
     learned = ("mean_returns", "asked")
     by_slot = True

@@ -72,11 +72,11 @@ class Task:
         return replace(self, reward=reward)
 
     def vector_env(
-        self, num_envs: int, action: str, observation: str, slot_rewards: bool = False
+        self, num_envs: int, action: str, observation: str, slot_rewards: bool | str = False
     ) -> RankingVectorEnv:
         """Return a batch of environments of this task, seen as ``action`` and ``observation``.
 
-        With ``slot_rewards`` their ``info`` says what each slot has earned of the reward.
+        ``slot_rewards`` as in the environment: then ``info`` says what each slot has earned.
         """
         source = {"click_model" if self.learned else "user": self.model}
         kind = FederatedVectorEnv if self.places_blocks else RankingVectorEnv

@@ -208,7 +208,7 @@ class _CountedTask(Task):
     count: _PageCount = field(default_factory=_PageCount, compare=False, repr=False)
 
     def vector_env(
-        self, num_envs: int, action: str, observation: str, slot_rewards: bool = False
+        self, num_envs: int, action: str, observation: str, slot_rewards: bool | str = False
     ) -> RankingVectorEnv:
         """Return a batch of environments of this task."""
         env, count = super().vector_env(num_envs, action, observation, slot_rewards), self.count

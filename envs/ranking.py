@@ -67,7 +67,8 @@ class RankingEnv(gym.Env[Any, Any]):
     render_mode : ``"ansi"`` or ``"rgb_array"``.
     slot_rewards : adds to ``info`` what each slot has earned of the page's reward. Documents below
         a slot never change what it and those above it are expected to earn: where a user does not
-        read down the page, clicks are not a slot's own, and the last document has all of them.
+        read down the page, clicks are not a slot's own, and the last document has all of them;
+        with ``"gains"`` each then has what the page's expected clicks gain when it is added.
 
     ## Version history
     v0: the first.
@@ -145,7 +146,7 @@ class RankingEnv(gym.Env[Any, Any]):
         rewarding = self.settings.rewarding
         read = self._query, page, self._clicks, self._satisfied, block
         if self.settings.slot_rewards:
-            self._slot_rewards = rewarding.shares(one_page(*read))[0]
+            self._slot_rewards = self.settings.slot_rewards_of(one_page(*read))[0]
             reward = float(self._slot_rewards.sum())
         else:
             reward = rewarding.reward(*read)

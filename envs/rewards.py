@@ -66,6 +66,13 @@ class Reward:
         shares[np.arange(len(last)), last] = self.rewards(shown)
         return shares
 
+    def gains(self, shown: Shown) -> Floats:
+        """Return what the page has gained with each document, (n, K); rows sum to the rewards.
+
+        As ``shares``, unless the page without its last documents has a known value.
+        """
+        return self.shares(shown)
+
     def reward(
         self,
         query: int,
@@ -125,13 +132,27 @@ class ExpectedClicks(Reward):
     def shares(self, shown: Shown) -> Floats:
         """Return P(click) on each slot, (n, K), of a user who reads down the page.
 
-        Of other users the last document has all. The value of the page down to a slot, less that
-        of the page without it, would be as fair, but it costs K pages and teaches more slowly:
-        what is read from below says little before it is complete.
+        Of other users the last document has all.
         """
         if not self.model.reads_down:
             return super().shares(shown)
         return self.model.click_probs(shown.query, shown.ranking, **shown.blocks)
+
+    def gains(self, shown: Shown) -> Floats:
+        """Return the value of the page down to each slot less that down to the slot above, (n, K).
+
+        Of a user who reads down the page these are the shares; of others they cost K pages. They
+        are a fair credit, too, because what follows does not change them. Values of choices
+        are learned far better from them than from the last document's; policy gradients are not,
+        for what is read from below says little before the page is complete.
+        """
+        if self.model.reads_down or shown.blocks:
+            return self.shares(shown)
+        n, slots = shown.ranking.shape
+        parts = np.where(np.tri(slots, dtype=bool), shown.ranking[:, None], -1)
+        query = np.repeat(shown.query, slots)
+        values = self.model.expected_clicks(query, parts.reshape(-1, slots))
+        return np.diff(values.reshape(n, slots), axis=1, prepend=0.0)
 
 
 class ConditionalClicks(Reward):

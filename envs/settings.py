@@ -15,9 +15,9 @@ from gymnasium import spaces
 from ..clickmodels import ClickModel, true_user
 from ..common import checks
 from ..common.random import AliasTable
-from ..common.typing import Integers
+from ..common.typing import Floats, Integers
 from ..data import World, embedded_world
-from .rewards import REWARDS, Reward, check_exact
+from .rewards import REWARDS, Reward, Shown, check_exact
 from .spaces import ACTIONS, OBSERVATIONS, action_space, observation_space
 
 INVALID = ("raise", "repair")
@@ -56,7 +56,7 @@ class EnvironmentSettings:
         invalid: str | None = None,
         expectations: bool = False,
         render_mode: str | None = None,
-        slot_rewards: bool = False,
+        slot_rewards: bool | str = False,
     ) -> None:
         if world is not None and not isinstance(world, World):
             raise ValueError(
@@ -86,7 +86,10 @@ class EnvironmentSettings:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode must be ansi, rgb_array or None, not {render_mode!r}")
         self.render_mode = render_mode
-        self.expectations, self.slot_rewards = bool(expectations), bool(slot_rewards)
+        self.expectations = bool(expectations)
+        if slot_rewards not in (False, True, "gains"):
+            raise ValueError(f"slot_rewards must be True, False or 'gains', not {slot_rewards!r}")
+        self.slot_rewards = slot_rewards
         if model is None:
             model = shared_user(str(user), self.world, self.slots, user_params or {})
         self.model = model
@@ -137,6 +140,12 @@ class EnvironmentSettings:
                 f"click_model must be a ClickModel or a path, not {type(model).__name__}"
             )
         return model
+
+    def slot_rewards_of(self, shown: Shown) -> Floats:
+        """Return what each slot has earned, (n, K), in the way that ``slot_rewards`` asks for."""
+        if self.slot_rewards == "gains":
+            return self.rewarding.gains(shown)
+        return self.rewarding.shares(shown)
 
     def _check_model(self) -> None:
         self.model.require("generative")

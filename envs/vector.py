@@ -180,7 +180,7 @@ class RankingVectorEnv(VectorEnv[Any, Any, Any]):
         shown = Shown(query, page, clicks.T, n_clicks, satisfied, blocks)
         if not self.settings.slot_rewards:
             return clicks.T, self.settings.rewarding.rewards(shown), satisfied
-        shares = self.settings.rewarding.shares(shown)
+        shares = self.settings.slot_rewards_of(shown)
         self._slot_rewards = np.zeros(self._no_rewards.shape)
         self._slot_rewards[rows] = shares
         return clicks.T, shares.sum(axis=1), satisfied

@@ -91,6 +91,10 @@ class StableBaselinesAgent(Agent):
 
     extra = "agents"
     reward_scale: ClassVar[float] = 1.0
+    sees_last: ClassVar[bool] = False  # whether the network knows which document was placed last
+    credit: ClassVar[bool | str] = (
+        True  # which rewards of slots are asked for, where they are filled
+    )
 
     def prepare(self) -> None:
         """Make the environments and the algorithm."""
@@ -108,7 +112,9 @@ class StableBaselinesAgent(Agent):
             self._features = world.standardised_features.copy()  # writeable, as torch wants it
         self._candidates = world.candidates.copy()
         shape = self.settings.num_envs, self.action
-        envs = self.task.vector_env(*shape, "ids", slot_rewards=self.action == "slots")
+        envs = self.task.vector_env(
+            *shape, "ids", slot_rewards=self.action == "slots" and self.credit
+        )
         self._env: IdsVecEnv = IdsVecEnv(envs, self.reward_scale)
         self._generators: Any = None
         with self._own_generators():
@@ -138,7 +144,7 @@ class StableBaselinesAgent(Agent):
 
         head = PlaceScores(*find_places(self.task)) if self.task.places_blocks else None
         own = self.task.slots, self.settings.hidden
-        return PageNetwork(self._features, self._candidates, *own, head)
+        return PageNetwork(self._features, self._candidates, *own, head, self.sees_last)
 
     def _rate(self) -> Callable[[float], float]:
         """Return the learning rate as a function of the pages shown so far.

@@ -18,8 +18,8 @@ class CandidateScorer(nn.Module):
     free and of the placed candidates are the context. A vector for each query id, 0 at first,
     weighs the encodings, so that an order can be learned for a query alone.
 
-    Shapes: features (n, N, F), query (n,), free and placed (n, N) bool, filled (n,): the share of
-    the page that is filled.
+    Shapes: features (n, N, F), query (n,), free, placed and last (n, N) bool, filled (n,): the
+    share of the page that is filled.
 
     Parameters
     ----------
@@ -27,38 +27,58 @@ class CandidateScorer(nn.Module):
     n_queries : int
     hidden : int
         Width of the layers; H, of those that depend on the page, is a quarter of it.
+    sees_last : bool
+        Whether the context tells which document was placed last. Then more vectors of the query
+        give each candidate ``traits``, by which it changes what those below are worth. (Policies
+        learn worse with either: the more they see of a page, the sooner they stop exploring.)
     """
 
-    def __init__(self, n_features: int, n_queries: int, hidden: int = 64) -> None:
+    traits = 4
+
+    def __init__(
+        self, n_features: int, n_queries: int, hidden: int = 64, sees_last: bool = False
+    ) -> None:
         super().__init__()
+        self.sees_last = sees_last
         self.encoder = nn.Sequential(
             nn.Linear(n_features, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.Tanh()
         )
         self.own = nn.Embedding(n_queries, hidden)
+        traits = self.traits if sees_last else 0
+        self.own_traits = nn.Embedding(n_queries, traits * hidden) if traits else None
         # What is computed anew for every page, rather than once per query, is a quarter as wide.
         narrow = max(hidden // 4, 1)
-        self.pooled = nn.Sequential(nn.Linear(hidden, narrow), nn.Tanh())
-        self.of_candidate = nn.Linear(hidden, narrow)
-        self.of_context = nn.Linear(2 * narrow + 1, narrow, bias=False)
+        self.pooled = nn.Sequential(nn.Linear(hidden + traits, narrow), nn.Tanh())
+        self.of_candidate = nn.Linear(hidden + traits, narrow)
+        context = (3 if sees_last else 2) * narrow + 1
+        self.of_context = nn.Linear(context, narrow, bias=False)
         self.last = nn.Linear(narrow, 1, bias=False)
-        self.value = nn.Sequential(
-            nn.Linear(2 * narrow + 1, hidden), nn.ReLU(), nn.Linear(hidden, 1)
-        )
+        self.value = nn.Sequential(nn.Linear(context, hidden), nn.ReLU(), nn.Linear(hidden, 1))
         self.own_value = nn.Embedding(n_queries, 1)
         nn.init.zeros_(self.own.weight)
         nn.init.zeros_(self.own_value.weight)
+        if self.own_traits is not None:
+            nn.init.zeros_(self.own_traits.weight)
         nn.init.normal_(self.last.weight, std=0.01)
 
     def encode(self, features: Tensor, query: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what does not depend on the page: encodings, hidden (n, N, H), own (n, N)."""
         deep = self.encoder(features)
         own = (deep * self.own(query)[:, None]).sum(dim=2)
+        if self.own_traits is not None:
+            traits = torch.bmm(deep, self.own_traits(query).reshape(len(query), -1, self.traits))
+            deep = torch.cat([deep, traits], dim=2)
         return self.pooled(deep), self.of_candidate(deep), own
 
-    @staticmethod
-    def context(encodings: Tensor, free: Tensor, placed: Tensor, filled: Tensor) -> Tensor:
-        """Return means over free and over placed candidates, and ``filled``: (n, 2H + 1)."""
-        means = [_masked_mean(encodings, part) for part in (free, placed)]
+    def context(
+        self, encodings: Tensor, free: Tensor, placed: Tensor, filled: Tensor, last: Tensor
+    ) -> Tensor:
+        """Return means over free and over placed candidates, and ``filled``: (n, 2H + 1).
+
+        With ``sees_last`` also the encoding of the document placed last, (n, 3H + 1).
+        """
+        parts = (free, placed, last) if self.sees_last else (free, placed)
+        means = [_masked_mean(encodings, part) for part in parts]
         return torch.cat([*means, filled[:, None]], dim=1)
 
     def scores(self, hidden: Tensor, own: Tensor, context: Tensor) -> Tensor:
@@ -75,11 +95,17 @@ class CandidateScorer(nn.Module):
         return self.value(context.detach()) + self.own_value(query)
 
     def forward(
-        self, features: Tensor, query: Tensor, free: Tensor, placed: Tensor, filled: Tensor
+        self,
+        features: Tensor,
+        query: Tensor,
+        free: Tensor,
+        placed: Tensor,
+        filled: Tensor,
+        last: Tensor,
     ) -> Tensor:
         """Return the scores (n, N); those of candidates that are not free mean nothing."""
         encodings, hidden, own = self.encode(features, query)
-        return self.scores(hidden, own, self.context(encodings, free, placed, filled))
+        return self.scores(hidden, own, self.context(encodings, free, placed, filled, last))
 
 
 class PlaceScores(nn.Module):
@@ -126,6 +152,8 @@ class PageNetwork(nn.Module):
     hidden : int
     places : PlaceScores, optional
         Where pages have blocks.
+    sees_last : bool
+        See :class:`CandidateScorer`.
     """
 
     features: Tensor
@@ -138,24 +166,27 @@ class PageNetwork(nn.Module):
         slots: int,
         hidden: int = 64,
         places: PlaceScores | None = None,
+        sees_last: bool = False,
     ) -> None:
         super().__init__()
         self.slots, self.places = slots, places
         # Not persistent: they are the world's, and would be copied into every checkpoint.
         self.register_buffer("features", tensor_of(features), persistent=False)
         self.register_buffer("candidates", tensor_of(candidates), persistent=False)
-        self.scorer = CandidateScorer(features.shape[2], len(features), hidden)
+        self.scorer = CandidateScorer(features.shape[2], len(features), hidden, sees_last)
 
-    def read(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return query (n,), free and placed (n, N) and filled (n,) of observations."""
+    def read(self, observation: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Return query (n,), free and placed (n, N), filled (n,) and last (n, N)."""
         query = observation[:, 0].long()
         candidates = self.candidates.index_select(0, query)
         if observation.shape[1] == 1:
-            placed = torch.zeros_like(candidates)
+            placed = last = torch.zeros_like(candidates)
         else:
-            placed = observation[:, 1:] > 0
+            number = observation[:, 1:]  # 1 for the document placed first, and so on
+            placed = number > 0
+            last = placed & (number == placed.sum(dim=1, keepdim=True))
         filled = placed.sum(dim=1) / self.slots
-        return query, candidates & ~placed, placed, filled
+        return query, candidates & ~placed, placed, filled, last
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores (n, N) and values (n, 1).
@@ -176,16 +207,15 @@ class PageNetwork(nn.Module):
         features = self.features.index_select(0, queries)
         encodings, hidden, own = self.scorer.encode(features, queries)
         if observation.shape[1] == 1:  # the page is empty: all rows of a query are the same
-            _, free, placed, filled = self.read(queries[:, None])
-            context = self.scorer.context(encodings, free, placed, filled)
+            context = self.scorer.context(encodings, *self.read(queries[:, None])[1:])
             scores, values = (
                 self.scorer.scores(hidden, own, context), self.scorer.values(context, queries)
             )  # fmt: skip
             return scores.index_select(0, row), values.index_select(0, row)
-        query, free, placed, filled = self.read(observation)
+        query, *page = self.read(observation)
         # index_select, because the gradient of indexing by a tensor is far slower on a CPU.
         encodings, hidden, own = (part.index_select(0, row) for part in (encodings, hidden, own))
-        context = self.scorer.context(encodings, free, placed, filled)
+        context = self.scorer.context(encodings, *page)
         return self.scorer.scores(hidden, own, context), self.scorer.values(context, query)
 
     def forward_actor(self, observation: Tensor) -> Tensor:

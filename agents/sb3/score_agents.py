@@ -41,7 +41,7 @@ class PPOAgent(_ScoresAgent):
     of vertical blocks have scores, too: those of the block's type and the query's own.
     """
 
-    budget = 200_000
+    budget = 500_000
     places_blocks = True
 
     @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class PPOAgent(_ScoresAgent):
             Standard deviation of the scores at first; it is learned.
         """
 
+        learning_rate: float = number(5e-3)
         spread: float = number(0.5)
 
     def make_algorithm(self) -> Any:
@@ -78,7 +79,7 @@ class SACAgent(_ScoresAgent):
     candidates, O(N²) per page. Checkpoints hold the replay buffer, 4 N bytes per page.
     """
 
-    budget = 300_000
+    budget = 250_000
 
     @dataclass(frozen=True)
     class Settings(ReplaySettings):
@@ -98,10 +99,12 @@ class SACAgent(_ScoresAgent):
 
         batch_size: int = count(1024)
         learning_rate: float = number(3e-3)
+        half_life: float = number(200_000.0)
+        gradient_steps: int = count(3)
         buffer_size: int = count(100_000)
-        entropy: float = number(0.03, least=0)
+        entropy: float = number(0.002, least=0)
         spread: float = number(0.5)
-        sharpness: float = number(5.0)
+        sharpness: float = number(15.0)
 
     def make_algorithm(self) -> Any:
         """Return SAC."""

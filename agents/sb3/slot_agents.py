@@ -22,7 +22,7 @@ class MaskablePPOAgent(StableBaselinesAgent):
     all lists at least K long); otherwise half-filled pages are started again.
     """
 
-    budget = 150_000
+    budget = 250_000
     action = "slots"
 
     @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class MaskablePPOAgent(StableBaselinesAgent):
         """
 
         batch_size: int = count(5120)
-        learning_rate: float = number(5e-3)
+        learning_rate: float = number(0.01)
+        half_life: float = number(200_000.0)
         steps: int = count(4)
         epochs: int = count(2)
         entropy: float = number(0.0, least=0)
@@ -50,8 +51,12 @@ class MaskablePPOAgent(StableBaselinesAgent):
 
         steps, entropy = self.settings.steps * self.task.slots, self.settings.entropy
         return MaskablePPO(
-            MaskedSlotsPolicy, n_steps=steps, ent_coef=entropy, rollout_buffer_class=SlotRollouts,
-            rollout_buffer_kwargs={"pages": self._env}, **self.shared_arguments(),
+            MaskedSlotsPolicy,
+            n_steps=steps,
+            ent_coef=entropy,
+            rollout_buffer_class=SlotRollouts,
+            rollout_buffer_kwargs={"pages": self._env},
+            **self.shared_arguments(),
         )
 
     def policy(self) -> SlotPolicy:
@@ -64,16 +69,19 @@ class DQNAgent(StableBaselinesAgent):
     """Deep Q-learning of the value of the next document.
 
     The value of a choice is regressed on what the page went on to earn from its slot on (returns
-    of K steps, no discounting; all of the page, where the user does not read down it), rather than
-    on the next choice's value, whose errors would add up over ten slots; with little exploration
-    left, that is the greedy policy's own value. Exploration draws among the free candidates.
+    of K steps, no discounting; where the user does not read down the page, what it gains with each
+    document), rather than on the next choice's value, whose errors would add up over ten slots;
+    with little exploration left, that is the greedy policy's own value. The network knows which
+    document stands just above. Exploration draws among the free candidates by their values.
     Deployed is the greedy ranking. Checkpoints hold the replay buffer.
     """
 
-    budget = 100_000
+    budget = 150_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2
+    sees_last = True
+    credit = "gains"
 
     @dataclass(frozen=True)
     class Settings(ReplaySettings):
@@ -92,7 +100,7 @@ class DQNAgent(StableBaselinesAgent):
         """
 
         learning_rate: float = number(5e-3)
-        half_life: float = number(50_000.0)
+        half_life: float = number(75_000.0)
         gradient_steps: int = count(4)
         buffer_pages: int = count(10_000)
         temperature: float = number(0.1, least=0)

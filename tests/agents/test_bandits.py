@@ -181,7 +181,8 @@ def small():
 
 def share_of_gap(small, name, best, seed=0, **settings):
     world, env, user, random = small
-    policy = agents.train(name, env, agents.agent_class(name).budget, seed=seed, **settings)
+    pages = min(agents.agent_class(name).budget, 600_000)
+    policy = agents.train(name, env, pages, seed=seed, **settings)
     high = evaluation.value(best, user, world).value
     return (evaluation.value(policy, user, world).value - random) / (high - random)
 

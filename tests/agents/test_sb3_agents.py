@@ -71,39 +71,51 @@ def page(rng, n=3, n_docs=6):
     features = torch.from_numpy(rng.normal(size=(n, n_docs, 4)).astype(np.float32))
     free = torch.from_numpy(rng.random((n, n_docs)) < 0.7)
     placed = torch.from_numpy(rng.random((n, n_docs)) < 0.5) & ~free
-    return features, torch.arange(n), free, placed, placed.sum(dim=1) / n_docs
+    last = placed & (placed.cumsum(dim=1) == 1)  # the first of them in the list
+    return features, torch.arange(n), free, placed, placed.sum(dim=1) / n_docs, last
 
 
-def scorer():
+def scorer(sees_last=False):
     torch.manual_seed(0)
-    network = CandidateScorer(4, 3, 16)
+    network = CandidateScorer(4, 3, 16, sees_last)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return network
 
 
 def test_permuting_candidates_permutes_their_scores(rng):
-    features, query, free, placed, filled = page(rng)
+    features, query, free, placed, filled, last = page(rng)
     order = torch.from_numpy(rng.permutation(6))
-    permuted = features[:, order], query, free[:, order], placed[:, order], filled
-    scores = scorer()(features, query, free, placed, filled)
-    torch.testing.assert_close(scorer()(*permuted), scores[:, order])
+    by_candidate = (part[:, order] for part in (features, free, placed, last))
+    permuted, *masks, other_last = by_candidate
+    for sees_last in (False, True):
+        scores = scorer(sees_last)(features, query, free, placed, filled, last)
+        found = scorer(sees_last)(permuted, query, *masks, filled, other_last)
+        torch.testing.assert_close(found, scores[:, order])
+
+
+def test_scores_depend_on_the_document_placed_last_where_it_is_seen(rng):
+    *seen, last = page(rng)
+    for sees_last in (False, True):
+        network = scorer(sees_last)
+        same = torch.equal(network(*seen, last), network(*seen, last.roll(1, dims=1)))
+        assert same is not sees_last
 
 
 def test_scores_depend_on_the_other_candidates(rng):
-    features, query, free, placed, filled = page(rng)
+    features, query, free, *rest = page(rng)
     free[:], changed = True, features.clone()
     changed[:, 0] += 1.0
-    one, other = (scorer()(part, query, free, placed, filled) for part in (features, changed))
+    one, other = (scorer()(part, query, free, *rest) for part in (features, changed))
     assert (one[:, 1:] != other[:, 1:]).any(dim=1).all()
 
 
 def test_what_is_neither_free_nor_placed_does_not_count(rng):
-    features, query, free, placed, filled = page(rng)
+    features, query, free, placed, *rest = page(rng)
     free[:, 0] = placed[:, 0] = False
     changed = features.clone()
     changed[:, 0] = 9.0
-    one, other = (scorer()(part, query, free, placed, filled) for part in (features, changed))
+    one, other = (scorer()(part, query, free, placed, *rest) for part in (features, changed))
     torch.testing.assert_close(one[:, 1:], other[:, 1:])
 
 

@@ -85,6 +85,25 @@ def test_of_users_who_do_not_read_down_the_last_document_has_all():
             np.testing.assert_allclose(shares, [0, 0, reward, 0, 0], atol=1e-12)
 
 
+def test_gains_are_what_expected_clicks_rise_by_with_each_document():
+    for model in MODELS.values():
+        query, ranking = (np.array([part]) for part in PAGE)
+        reward = REWARDS["expected_clicks"](WORLD, model, SLOTS)
+        nothing = np.zeros((1, SLOTS), dtype=bool)
+        gains = reward.gains(Shown(query, ranking, nothing, nothing.sum(axis=1), nothing[:, 0]))[0]
+        value = 0.0
+        for slot in range(SLOTS):
+            part = [*PAGE[1][: slot + 1], *[-1] * (SLOTS - 1 - slot)]
+            more = model.expected_clicks(query, [part])[0]
+            assert gains[slot] == pytest.approx(more - value, abs=1e-12)
+            value = more
+
+
+def test_other_slot_rewards_are_refused():
+    with pytest.raises(ValueError, match="slot_rewards must be True, False or 'gains', not 'all'"):
+        RankingEnv(user="PBM", world=WORLD, slots=SLOTS, slot_rewards="all")
+
+
 def test_conditional_clicks_are_far_less_noisy_than_clicks():
     model, rng = MODELS["NCM"], np.random.default_rng(0)
     query, ranking = np.full(2000, PAGE[0]), np.tile(PAGE[1], (2000, 1))
@@ -106,13 +125,15 @@ def test_the_reward_without_noise_is_exact_unless_that_enumerates_prefixes():
 
 
 @loop_over(
-    ("action", "reward"),
-    itertools.product(("scores", "ranking", "slots"), ("clicks", "expected_clicks", "ndcg")),
+    ("action", "reward", "asked"),
+    itertools.product(
+        ("scores", "ranking", "slots"), ("clicks", "expected_clicks", "ndcg"), (True, "gains")
+    ),
 )
-def test_info_has_the_shares_of_pages_that_ended_and_zeros_before(action, reward):
+def test_info_has_the_shares_of_pages_that_ended_and_zeros_before(action, reward, asked):
     settings = {
         "user": MODELS["CoCM"], "world": WORLD, "slots": SLOTS, "action": action, "reward": reward,
-        "invalid": "repair", "slot_rewards": True,
+        "invalid": "repair", "slot_rewards": asked,
     }  # fmt: skip
     batch = RankingVectorEnv(8, **settings)
     batch.action_space.seed(0)
