@@ -25,8 +25,10 @@ from ..worlds import (
     WorldSetting,
     generative_names,
     logging_of,
+    logs_of,
     longest_first,
     require_generative,
+    shown_in,
     user_of,
     world_of,
 )
@@ -49,13 +51,15 @@ class CompareCell:
     """One training run: an agent inside a click model, or on the true user itself.
 
     ``settings`` are all of the agent's, so that changed defaults make another cell, and the reward
-    of agents that learn from it (see ``agents.train``).
+    of agents that learn from it (see ``agents.train``). ``documents`` that the agent may show:
+    "" for all candidates, or "shown" for those that the training log has shown.
     """
 
     agent: str
     fit: FitCell
     pages: int = 50_000
     settings: dict[str, Any] = field(default_factory=dict)
+    documents: str = field(default="", metadata={"key": "given"})
 
 
 _POINT = {  # of a training run
@@ -73,7 +77,11 @@ def compare_cell(cell: CompareCell) -> Result:
     world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
     source = {"user" if fit.model == TRUE_USER else "click_model": inside}
-    env = envs.RankingVectorEnv(1, world=world, slots=fit.slots, **source)
+    allowed = world
+    if cell.documents == "shown":
+        logged = (fit.user, fit.logging, fit.world, fit.slots, fit.impressions, fit.seed)
+        allowed = shown_in(logs_of(*logged)[0], world)
+    env = envs.RankingVectorEnv(1, world=allowed, slots=fit.slots, **source)
     run = agents.TrainingRun(
         cell.agent, env, cell.pages, fit.seed, deploy=user, **cell.settings
     )
@@ -134,6 +142,10 @@ class Compare(Study):
         metavar="AGENT=PAGES", absent="--pages for all",
     )
     reward: str | None = setting(None, choices=TRAINING_REWARDS, later=True)
+    documents: str = setting(
+        "all", "what agents may show: all candidates, or documents of the log",
+        choices=("all", "shown"), later=True,
+    )
     logging: str = setting("epsilon-oracle")
     impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
@@ -174,8 +186,9 @@ class Compare(Study):
         )
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         classes = {name: agents.agent_class(name) for name in self.agents}
+        documents = "" if self.documents == "all" else self.documents
         cells = [
-            CompareCell(name, fit, spent[name] or cls.budget, self._settings(cls))
+            CompareCell(name, fit, spent[name] or cls.budget, self._settings(cls), documents)
             for fit in fits
             for name, cls in classes.items()
         ]
