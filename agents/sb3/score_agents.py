@@ -79,7 +79,7 @@ class SACAgent(_ScoresAgent):
     candidates, O(N²) per page. Checkpoints hold the replay buffer, 4 N bytes per page.
     """
 
-    budget = 250_000
+    budget = 350_000
 
     @dataclass(frozen=True)
     class Settings(ReplaySettings):

@@ -76,7 +76,7 @@ class DQNAgent(StableBaselinesAgent):
     Deployed is the greedy ranking. Checkpoints hold the replay buffer.
     """
 
-    budget = 150_000
+    budget = 300_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2

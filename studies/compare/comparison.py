@@ -132,6 +132,7 @@ class Compare(Study):
     )
     users: tuple[str, ...] = setting(USERS, flag="user")
     seeds: int = setting(3)
+    quick: bool = setting(False, "one seed, whatever --seeds says", later=True)
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     pages: int = setting(
         50_000, "budget of every agent in result pages, or own for the agent's own", word="own",
@@ -176,7 +177,7 @@ class Compare(Study):
                 self.impressions, self.slots, model=model, modules=self.modules,
                 source=model_source(model),
             )
-            for seed in range(self.seeds)
+            for seed in range(1 if self.quick else self.seeds)
             for model in longest_first(self.models)
             for user in dict.fromkeys(self.users)
         ]  # fmt: skip

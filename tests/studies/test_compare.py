@@ -1,0 +1,52 @@
+"""The comparison of agents: which cells there are, and which documents agents may show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clickgym import evaluation
+from clickgym.studies import Compare
+from clickgym.studies.compare.comparison import CompareCell, compare_cell
+from clickgym.studies.engine.artefacts import FitCell
+from clickgym.studies.engine.grid import cell_key
+from clickgym.studies.worlds import SMALL_WORLD, logs_of, shown_in, user_of, world_of
+
+
+def training_cells(**settings):
+    study = Compare(("CascadeUCB1",), ("true user",), ("DBN",), world=SMALL_WORLD, **settings)
+    *_, last = study.stages(Path("folder"), {})
+    return last.cells
+
+
+def test_quick_is_the_first_seed_of_the_whole_run():
+    whole, quick = training_cells(seeds=3), training_cells(seeds=3, quick=True)
+    assert [cell.fit.seed for cell in whole] == [0, 1, 2]
+    assert quick == whole[:1]
+
+
+def test_what_agents_may_show_is_in_the_key_unless_it_is_everything():
+    (every,), (shown,) = (
+        training_cells(seeds=1, documents=documents) for documents in ("all", "shown")
+    )
+    fit, settings = every.fit, every.settings
+    assert cell_key(every, "1") == cell_key(CompareCell("CascadeUCB1", fit, 50_000, settings), "1")
+    assert cell_key(every, "1") != cell_key(shown, "1")
+
+
+def test_agents_may_be_held_to_documents_of_the_log():
+    slots, log = 3, ("DBN", "random", SMALL_WORLD, 3, 20, 0)
+    fit = FitCell(
+        "DBN", "random", 0, "folder", SMALL_WORLD, impressions=20, slots=slots, model="true user"
+    )
+    world, user = world_of(SMALL_WORLD), user_of("DBN", SMALL_WORLD, slots)
+    allowed = shown_in(logs_of(*log)[0], world)
+    most, best = (
+        evaluation.value(evaluation.best_policy(user, some, slots), user, world).value
+        for some in (allowed, world)
+    )
+    assert most < best
+    earned = [
+        compare_cell(CompareCell("PolicyGradient", fit, 30_000, documents=documents))["deployed"]
+        for documents in ("shown", "")
+    ]
+    assert earned[0] <= most + 1e-12 < earned[1]
