@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from ...common.typing import Booleans, Integers
 
+_KEPT = 16  # times the queries asked for, at most, whose encodings are kept
+
 
 class CandidateScorer(nn.Module):
     """Scores every candidate of a page in the context of the other candidates.
@@ -78,8 +80,8 @@ class CandidateScorer(nn.Module):
         With ``sees_last`` also the encoding of the document placed last, (n, 3H + 1).
         """
         parts = (free, placed, last) if self.sees_last else (free, placed)
-        means = [_masked_mean(encodings, part) for part in parts]
-        return torch.cat([*means, filled[:, None]], dim=1)
+        means = _masked_means(encodings, torch.stack(parts, dim=1))
+        return torch.cat([means.flatten(1), filled[:, None]], dim=1)
 
     def scores(self, hidden: Tensor, own: Tensor, context: Tensor) -> Tensor:
         """Return the scores (n, N)."""
@@ -170,6 +172,8 @@ class PageNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.slots, self.places = slots, places
+        self._kept: tuple[Tensor, ...] = ()
+        self._kept_version: tuple[int, ...] | None = None
         # Not persistent: they are the world's, and would be copied into every checkpoint.
         self.register_buffer("features", tensor_of(features), persistent=False)
         self.register_buffer("candidates", tensor_of(candidates), persistent=False)
@@ -203,20 +207,54 @@ class PageNetwork(nn.Module):
 
     def _judge(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores of candidates (n, N), and values (n, 1)."""
-        queries, row = torch.unique(observation[:, 0].long(), return_inverse=True)
-        features = self.features.index_select(0, queries)
-        encodings, hidden, own = self.scorer.encode(features, queries)
         if observation.shape[1] == 1:  # the page is empty: all rows of a query are the same
+            queries, row = torch.unique(observation[:, 0].long(), return_inverse=True)
+            encodings, hidden, own = self._encode(queries)
             context = self.scorer.context(encodings, *self.read(queries[:, None])[1:])
             scores, values = (
                 self.scorer.scores(hidden, own, context), self.scorer.values(context, queries)
             )  # fmt: skip
             return scores.index_select(0, row), values.index_select(0, row)
-        query, *page = self.read(observation)
+        query, context, row, hidden, own = self._read_context(observation)
         # index_select, because the gradient of indexing by a tensor is far slower on a CPU.
-        encodings, hidden, own = (part.index_select(0, row) for part in (encodings, hidden, own))
-        context = self.scorer.context(encodings, *page)
+        hidden, own = hidden.index_select(0, row), own.index_select(0, row)
         return self.scorer.scores(hidden, own, context), self.scorer.values(context, query)
+
+    def judge_choices(self, observation: Tensor, document: Tensor) -> Tensor:
+        """Return score plus value of one document of each page, (n,).
+
+        It costs far less than ``forward``, which scores all of them.
+        """
+        query, context, row, hidden, own = self._read_context(observation)
+        place = row * own.shape[1] + document
+        hidden = hidden.flatten(0, 1).index_select(0, place)
+        own = own.flatten().index_select(0, place)
+        scores = self.scorer.scores(hidden[:, None], own[:, None], context)
+        return (scores + self.scorer.values(context, query)).squeeze(1)
+
+    def _read_context(self, observation: Tensor) -> tuple[Tensor, ...]:
+        """Return queries (n,), contexts, and which rows of hidden and own are each page's."""
+        query, *page = self.read(observation)
+        queries, row = torch.unique(query, return_inverse=True)
+        encodings, hidden, own = self._encode(queries)
+        context = self.scorer.context(encodings.index_select(0, row), *page)
+        return query, context, row, hidden, own
+
+    def _encode(self, queries: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the encodings of queries (q,), which are distinct.
+
+        Without gradients, as while pages are shown, those of all queries are kept until something
+        is learned, unless there are far more queries than are asked for.
+        """
+        if torch.is_grad_enabled() or len(self.features) > _KEPT * len(queries):
+            return self.scorer.encode(self.features.index_select(0, queries), queries)
+        version = tuple(parameter._version for parameter in self.scorer.parameters())
+        if version != self._kept_version:
+            every = torch.arange(len(self.features))
+            self._kept = self.scorer.encode(self.features, every)
+            self._kept_version = version
+        encodings, hidden, own = (part.index_select(0, queries) for part in self._kept)
+        return encodings, hidden, own
 
     def forward_actor(self, observation: Tensor) -> Tensor:
         """Return the scores as ``forward``; 0, whatever is learned, where there is no candidate."""
@@ -308,7 +346,7 @@ def tensor_of(array: NDArray[np.generic]) -> Tensor:
     return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
-def _masked_mean(encodings: Tensor, mask: Tensor) -> Tensor:
-    weight = mask.to(encodings.dtype)
-    total = torch.bmm(weight[:, None], encodings).squeeze(1)
-    return total / weight.sum(dim=1, keepdim=True).clamp(min=1.0)
+def _masked_means(encodings: Tensor, masks: Tensor) -> Tensor:
+    """Return the means (n, M, H) of encodings (n, N, H) over each of the masks (n, M, N)."""
+    weight = masks.to(encodings.dtype)
+    return torch.bmm(weight, encodings) / weight.sum(dim=2, keepdim=True).clamp(min=1.0)

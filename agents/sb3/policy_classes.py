@@ -14,6 +14,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from stable_baselines3.sac.policies import Actor, SACPolicy
 from torch import Tensor, nn
+from torch.nn import functional
 
 from .page_networks import PageNetwork, ScoresCritic
 
@@ -138,6 +139,10 @@ class SlotsQNetwork(QNetwork):
         scores, values = self.network(obs)
         return torch.where(self.network.read(obs)[1], scores + values, NEVER)
 
+    def judge_choices(self, obs: Tensor, document: Tensor) -> Tensor:
+        """Return the values (n,) of placing ``document`` (n,) next."""
+        return self.network.judge_choices(obs, document)
+
 
 class SlotsDQNPolicy(DQNPolicy):
     """The network of DQN and its target around the scorer."""
@@ -159,7 +164,28 @@ class FreeDQN(DQN):
     masks: most of its tries late on a page would be repaired into some other document, and most of
     the others would be documents that are known to be bad. Here a choice has a probability
     proportional to exp(value / temperature), where ``exploration_rate`` is the temperature.
+
+    Values are regressed on returns to the end of the page, so there is no next value and no target
+    network to ask; pages that have not ended are left out.
     """
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        """Take gradient steps on replayed choices; only what was chosen is judged."""
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        buffer: Any = self.replay_buffer
+        network: Any = self.q_net
+        for _ in range(gradient_steps):
+            replayed = buffer.sample(batch_size)
+            values = network.judge_choices(replayed.observations, replayed.actions[:, 0].long())
+            errors = functional.smooth_l1_loss(values, replayed.rewards[:, 0], reduction="none")
+            ended = replayed.dones[:, 0]
+            loss = (errors * ended).sum() / ended.sum().clamp(min=1.0)
+            self.policy.optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+        self._n_updates += gradient_steps
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
