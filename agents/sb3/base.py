@@ -57,9 +57,13 @@ class ReplaySettings(NetworkSettings):
     ----------
     gradient_steps : int
         Between two batches of pages.
+    averaging : float
+        How far the network to deploy, a running mean, moves to the present one with each batch of
+        pages.
     """
 
     gradient_steps: int = count(1)
+    averaging: float = number(0.02, most=1)
 
 
 @dataclasses.dataclass(frozen=True)

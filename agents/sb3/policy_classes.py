@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3 import DQN
+from stable_baselines3 import DQN, SAC
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from stable_baselines3.sac.policies import Actor, SACPolicy
@@ -97,7 +97,7 @@ class OneCritic(BasePolicy):
 
 
 class ScoresSACPolicy(SACPolicy):
-    """Actor and critics of SAC around the scorer."""
+    """Actor and critics of SAC around the scorer, and the running mean of the actor's network."""
 
     def __init__(
         self,
@@ -110,6 +110,9 @@ class ScoresSACPolicy(SACPolicy):
         self.make_network, self.make_scores_critic = network, critic
         self.log_std_init = log_std_init
         super().__init__(*args, **kwargs)
+        self.mean_network: PageNetwork = self.make_network().requires_grad_(False)
+        actor: Any = self.actor
+        self.mean_network.load_state_dict(actor.network.state_dict())
 
     def make_actor(self, features_extractor: Any = None) -> ScoresActor:
         """Return a new actor."""
@@ -121,6 +124,43 @@ class ScoresSACPolicy(SACPolicy):
         """Return a new critic."""
         critic = self.make_scores_critic()
         return OneCritic(self.observation_space, self.action_space, critic).to(self.device)
+
+
+class OneStepSAC(SAC):
+    """SAC for pages of one step, which have no next value: neither it nor a target is computed.
+
+    What is deployed is the running mean of the actor's network, which does not follow every step.
+    """
+
+    def train(self, gradient_steps: int, batch_size: int = 64) -> None:
+        """Take gradient steps on replayed pages, of the critic and then of the actor."""
+        self.policy.set_training_mode(True)
+        policy: Any = self.policy
+        actor, critic = policy.actor, policy.critic
+        self._update_learning_rate([actor.optimizer, critic.optimizer])
+        buffer: Any = self.replay_buffer
+        for _ in range(gradient_steps):
+            replayed = buffer.sample(batch_size)
+            actions, log_prob = actor.action_log_prob(replayed.observations)
+            (values,) = critic(replayed.observations, replayed.actions)
+            critic.optimizer.zero_grad()
+            functional.mse_loss(values, replayed.rewards).div(2.0).backward()
+            critic.optimizer.step()
+            critic.requires_grad_(False)  # the actor follows its gradient by the actions alone
+            (values,) = critic(replayed.observations, actions)
+            actor.optimizer.zero_grad()
+            (self.ent_coef_tensor * log_prob - values.squeeze(1)).mean().backward()
+            actor.optimizer.step()
+            critic.requires_grad_(True)
+        move_towards(policy.mean_network, actor.network, self.tau)
+        self._n_updates += gradient_steps
+
+
+def move_towards(mean: nn.Module, module: nn.Module, share: float) -> None:
+    """Move the parameters of a running mean by this share of the way to those of a module."""
+    with torch.no_grad():
+        for own, other in zip(mean.parameters(), module.parameters(), strict=True):
+            own.lerp_(other, share)
 
 
 class SlotsQNetwork(QNetwork):
@@ -165,9 +205,27 @@ class FreeDQN(DQN):
     the others would be documents that are known to be bad. Here a choice has a probability
     proportional to exp(value / temperature), where ``exploration_rate`` is the temperature.
 
-    Values are regressed on returns to the end of the page, so there is no next value and no target
-    network to ask; pages that have not ended are left out.
+    Values are regressed on returns to the end of the page, so there is no next value to ask a
+    target network for; pages that have not ended are left out. The target network is the running
+    mean of the network instead, and what is deployed: documents of nearly the same value change
+    places from one gradient step to the next.
     """
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[Any], Any]:
+        """Return the documents of the highest mean values."""
+        with torch.no_grad():
+            values = self.q_net_target(torch.as_tensor(observation))
+        return values.argmax(dim=1).numpy(), state
+
+    def _on_step(self) -> None:
+        """Explore as the pages shown say."""
+        self.exploration_rate = self.exploration_schedule(1.0)
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Take gradient steps on replayed choices; only what was chosen is judged."""
@@ -185,6 +243,7 @@ class FreeDQN(DQN):
             loss.backward()
             nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
             self.policy.optimizer.step()
+        move_towards(self.q_net_target, self.q_net, self.tau)
         self._n_updates += gradient_steps
 
     def _sample_action(

@@ -75,8 +75,9 @@ class SACAgent(_ScoresAgent):
     """Soft actor-critic: scores that climb a learned value of (query, scores).
 
     The critic pools encodings of the candidates with their soft ranks, so its gradient says which
-    candidates to move up. Deployed is the ranking by mean scores. Soft ranks compare all pairs of
-    candidates, O(N²) per page. Checkpoints hold the replay buffer, 4 N bytes per page.
+    candidates to move up. Deployed is the ranking by mean scores of the network's running mean.
+    Soft ranks compare all pairs of candidates, O(N²) per page. Checkpoints hold the replay buffer,
+    4 N bytes per page.
     """
 
     budget = 350_000
@@ -108,10 +109,8 @@ class SACAgent(_ScoresAgent):
 
     def make_algorithm(self) -> Any:
         """Return SAC."""
-        from stable_baselines3 import SAC
-
         from .page_networks import ScoresCritic
-        from .policy_classes import ScoresSACPolicy
+        from .policy_classes import OneStepSAC, ScoresSACPolicy
 
         own = self.settings
 
@@ -120,10 +119,10 @@ class SACAgent(_ScoresAgent):
             return ScoresCritic(self._features, self._candidates, *shape, own.sharpness)
 
         shared = self.shared_arguments(critic=make_critic, log_std_init=float(np.log(own.spread)))
-        return SAC(
+        return OneStepSAC(
             ScoresSACPolicy, buffer_size=own.buffer_size, learning_starts=0, gamma=0.0,
-            gradient_steps=own.gradient_steps, ent_coef=own.entropy, **shared,
+            gradient_steps=own.gradient_steps, ent_coef=own.entropy, tau=own.averaging, **shared,
         )  # fmt: skip
 
     def _scorer(self) -> Any:
-        return self.model.policy.actor.network
+        return self.model.policy.mean_network

@@ -73,10 +73,11 @@ class DQNAgent(StableBaselinesAgent):
     document), rather than on the next choice's value, whose errors would add up over ten slots;
     with little exploration left, that is the greedy policy's own value. The network knows which
     document stands just above. Exploration draws among the free candidates by their values.
-    Deployed is the greedy ranking. Checkpoints hold the replay buffer.
+    Deployed is the greedy ranking of the network's running mean. Checkpoints hold the replay
+    buffer.
     """
 
-    budget = 300_000
+    budget = 200_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2
@@ -99,13 +100,14 @@ class DQNAgent(StableBaselinesAgent):
             What it never falls below.
         """
 
+        batch_size: int = count(1024)
         learning_rate: float = number(5e-3)
         half_life: float = number(75_000.0)
         gradient_steps: int = count(4)
         buffer_pages: int = count(10_000)
         temperature: float = number(0.1, least=0)
         temperature_half_life: float = number(10_000.0)
-        least_temperature: float = number(0.01, least=0)
+        least_temperature: float = number(0.003, least=0)
 
     def make_algorithm(self) -> Any:
         """Return DQN, whose exploration follows the pages shown."""
@@ -121,7 +123,7 @@ class DQNAgent(StableBaselinesAgent):
         model = FreeDQN(
             SlotsDQNPolicy, buffer_size=own.buffer_pages * slots,
             learning_starts=own.num_envs * slots, gamma=1.0, train_freq=slots,
-            gradient_steps=own.gradient_steps, target_update_interval=10_000,
+            gradient_steps=own.gradient_steps, tau=own.averaging,
             replay_buffer_class=SlotReplay,
             replay_buffer_kwargs={"pages": self._env, "n_steps": slots, "gamma": 1.0},
             **self.shared_arguments(),

@@ -23,7 +23,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from clickgym.agents.sb3.page_networks import CandidateScorer, ScoresCritic
+from clickgym.agents.sb3.page_networks import CandidateScorer, PageNetwork, ScoresCritic
 from clickgym.agents.sb3.slot_credit import SlotRollouts
 
 NAMES = ("PPO", "SAC", "MaskablePPO", "DQN")
@@ -133,7 +133,53 @@ def test_permuting_candidates_leaves_the_critic_of_scores_alone(rng):
     torch.testing.assert_close(*values)
 
 
+def page_network(rng, sees_last=True):
+    features = rng.normal(size=(5, 6, 4)).astype(np.float32)
+    network = PageNetwork(features, np.ones((5, 6), dtype=bool), 3, 8, sees_last=sees_last)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    observation = torch.zeros(40, 7)
+    observation[:, 0] = torch.from_numpy(rng.integers(5, size=40))
+    observation[::2, 2], observation[::4, 5] = 1.0, 2.0
+    return network, observation
+
+
+def test_one_choice_is_judged_as_among_all(rng):
+    network, observation = page_network(rng)
+    document = torch.from_numpy(rng.integers(6, size=40))
+    scores, values = network(observation)
+    expected = (scores + values).gather(1, document[:, None])[:, 0]
+    torch.testing.assert_close(network.judge_choices(observation, document), expected)
+
+
+def test_kept_encodings_are_forgotten_when_something_is_learned(rng):
+    network, observation = page_network(rng)
+    step = torch.optim.SGD(network.parameters(), lr=0.1)
+    for _ in range(2):
+        scores = network(observation)[0]
+        with torch.no_grad():
+            for _ in range(2):
+                torch.testing.assert_close(network(observation)[0], scores)
+        step.zero_grad()
+        scores.square().mean().backward()
+        step.step()
+
+
 # Learning
+
+
+def test_what_replay_agents_deploy_is_a_running_mean():
+    for name in ("DQN", "SAC"):
+        one, other = learned(name, averaging=1.0), learned(name, averaging=0.1)
+        state = one.model.policy.state_dict()
+        mean, present = ("q_net_target.network.", "q_net.network.") if name == "DQN" else (
+            "mean_network.", "actor.network.")  # fmt: skip
+        kept = {key.removeprefix(mean): value for key, value in state.items() if mean in key}
+        assert kept
+        for key, value in kept.items():
+            torch.testing.assert_close(value, state[present + key])
+        moved = other.model.policy.state_dict()
+        assert any(not torch.equal(moved[mean + key], moved[present + key]) for key in kept)
 
 
 @every_agent
