@@ -22,6 +22,7 @@ from .pages import (
 )
 from .registry import registered
 from .saving import Shared, load_model, save_model
+from .uncertainty.posterior import BetaTable, Posterior, Uncertainty
 
 if TYPE_CHECKING:
     from .tablefit.table_fit import LoadNetwork, TableFit
@@ -55,6 +56,8 @@ class ClickModel(Shared):
     pair_tables : frozenset of str
         The constructor's arguments that are tables by query and document, (Q, N); with
         ``parameters="grade"`` documents of one grade share their entries.
+    discouraging : frozenset of str
+        Those of them that lower clicks where they are high, such as satisfaction.
     knows_verticals : bool
         Whether the model's methods take ``vertical`` and ``vertical_position``; others see pages
         without their blocks (see ``vertical_arguments``).
@@ -69,6 +72,8 @@ class ClickModel(Shared):
     by_grade : ClickModel or None
         Of a model fitted with ``parameters="grade"``: the model of one query whose candidates are
         the grades 0 .. max_grade and, last, documents without one.
+    uncertainty : Uncertainty or None
+        What a fitted model keeps for ``posterior``, saved with it.
     """
 
     name: ClassVar[str] = ""
@@ -77,12 +82,14 @@ class ClickModel(Shared):
     table_fit: ClassVar[TableFit | None] = None
     network: ClassVar[LoadNetwork | None] = None
     pair_tables: ClassVar[frozenset[str]] = frozenset()
+    discouraging: ClassVar[frozenset[str]] = frozenset()
     knows_verticals: ClassVar[bool] = False
     reads_down: ClassVar[bool] = False
     fingerprint: str | None = None
     label: str | None = None
     seen: Booleans | None = None
     by_grade: ClickModel | None = None
+    uncertainty: Uncertainty | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Call a class by its own name until it is registered."""
@@ -312,6 +319,46 @@ class ClickModel(Shared):
         ``rankings`` (n, K) are top-down: the most relevant documents, in falling order.
         """
         return None
+
+    # What it does not know
+
+    def posterior(self) -> Posterior:
+        """Return the posterior of the tables of a model that was fitted to a log.
+
+        Of models that ``clickmodels.fit`` fitted with ``parameters="table"``, one for the whole
+        log: a true user, an ensemble, a network and a model that was saved without its posterior
+        have none, and raise ``NotCapable``.
+        """
+        if self.uncertainty is None:
+            raise NotCapable(
+                f"this {self.name} has no posterior: only tables that clickmodels.fit fitted to "
+                "one log have one (not true users, networks, ensembles or models made by hand), "
+                "and files of them that were saved with it"
+            )
+        state = self.state()
+        tables = {
+            name: BetaTable(np.asarray(state[name]), strength.astype(np.float64))
+            for name, strength in self.uncertainty.strengths.items()
+        }
+        return Posterior(tables, self.seen, self.uncertainty.numbers)
+
+    def lower(self, level: float) -> ClickModel:
+        """Return this model with the tables of every pair at a quantile of their posterior.
+
+        Attractiveness is at the quantile ``level`` (0.16: about one standard deviation below the
+        mean), what is high where clicks are few, such as satisfaction, at ``1 - level``. What all
+        pairs share stays. A ``level`` above 1/2 gives an optimistic model.
+        """
+        level = float(checks.probabilities(level, "level", 0))
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must be between 0 and 1, not {level}")
+        tables = {
+            name: table.quantile(1.0 - level if name in self.discouraging else level)
+            for name, table in self.posterior().items()
+        }
+        model = type(self).from_state(**{**self.state(), **tables})
+        model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen
+        return model
 
     # Checks, saving and sharing
 

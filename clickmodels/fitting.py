@@ -18,6 +18,7 @@ from .by_grade import Grades
 from .ensemble import Ensemble
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
+from .uncertainty.exposure import PLAIN, read_covariate
 
 if TYPE_CHECKING:
     from .networks.embeddings import Embedding, Hidden
@@ -78,6 +79,8 @@ def fit(
     parameters: str = "table",
     members: int | None = None,
     bootstrap: bool = True,
+    prior: str = PLAIN,
+    logging: Any = None,
     **settings: Any,
 ) -> ClickModel:
     """Return the click model ``name`` fitted to ``log``.
@@ -101,6 +104,13 @@ def fit(
         begin where the fit to the whole log ends, so ten cost far less than ten fits.
     bootstrap : bool
         False: members differ by their seed alone; those of a deterministic fit are then equal.
+    prior : {"plain", "exposure", "score"}
+        Of tables by pair, what is believed of a document before its clicks. "plain": the same of
+        all. "exposure": the mean follows the share of its query's pages that showed the document,
+        by a line that is learned from the log; so it also says something of documents that were
+        never shown. "score": it follows the score that the policy ``logging`` gave the document.
+    logging : Policy or (Q, N), optional
+        For ``prior="score"``: the policy that made the log, with Plackett-Luce weights, or scores.
     settings
         The model's own (see its ``fit``); an unknown one is a ``TypeError``.
 
@@ -125,6 +135,14 @@ def fit(
             raise ValueError("validation has no impressions")
         settings["validation"] = validation
     check_parameters(name, parameters)
+    covariate = read_covariate(prior, log, world, logging)
+    if covariate is not None:
+        if parameters != TABLE or cls.table_fit is None or _has_own_fit(cls):
+            raise ValueError(
+                f"prior={prior!r} is for tables by pair that table_fit fits, not for {name} with "
+                f"parameters={parameters!r}"
+            )
+        settings["covariate"] = covariate
     if parameters == GRADE:
         return _fit_by_grade(name, log, world, seed, members, bootstrap, **settings)
     if members is None:
@@ -169,6 +187,8 @@ def _fit_by_grade(
     )
     model = fitted.for_documents(grades.classes)
     model.by_grade, fitted.fingerprint = fitted, None  # it belongs to no world
+    if fitted.uncertainty is not None:
+        model.uncertainty = fitted.uncertainty.for_documents(grades.classes)
     if isinstance(fitted, Ensemble) and isinstance(model, Ensemble):
         for number, (one, own) in enumerate(zip(model.members, fitted.members, strict=True)):
             one.by_grade, own.fingerprint = own, None

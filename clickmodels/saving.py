@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..common.storage import load_arrays, save_arrays
 from . import registry
+from .uncertainty.posterior import Uncertainty
 
 if TYPE_CHECKING:
     from .base import ClickModel
@@ -19,7 +20,8 @@ Record = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 _SEEN = "__seen__"  # no parameter has this name
 _BY_GRADE = "by_grade."  # nor does one begin so
 HEADER = frozenset({"name", "settings", "fingerprint"})
-OPTIONAL = frozenset({"by_grade"})  # in the headers of some
+_STRENGTH = "__strength__."
+OPTIONAL = frozenset({"by_grade", "numbers"})  # in the headers of some
 
 
 def to_record(model: ClickModel) -> Record:
@@ -37,6 +39,10 @@ def to_record(model: ClickModel) -> Record:
     if model.seen is not None:
         arrays[_SEEN] = model.seen
     header = {"name": model.name, "settings": settings, "fingerprint": model.fingerprint}
+    if model.uncertainty is not None:
+        header["numbers"] = dict(model.uncertainty.numbers)
+        strengths = model.uncertainty.strengths
+        arrays |= {_STRENGTH + key: value for key, value in strengths.items()}
     if model.by_grade is not None:
         header["by_grade"], own_arrays = to_record(model.by_grade)
         arrays |= {_BY_GRADE + key: value for key, value in own_arrays.items()}
@@ -45,15 +51,19 @@ def to_record(model: ClickModel) -> Record:
 
 def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ClickModel:
     """Return the model of a record; only registered names are made."""
-    own, by_grade = {}, {}
+    own, by_grade, strengths = {}, {}, {}
     for key, value in arrays.items():
-        if "by_grade" in header and key.startswith(_BY_GRADE):
+        if key.startswith(_STRENGTH):
+            strengths[key.removeprefix(_STRENGTH)] = value
+        elif "by_grade" in header and key.startswith(_BY_GRADE):
             by_grade[key.removeprefix(_BY_GRADE)] = value
         else:
             own[key] = value
     seen = own.pop(_SEEN, None)
     model = registry.registered_class(header["name"]).from_state(**own, **header["settings"])
     model.seen, model.fingerprint = seen, header["fingerprint"]
+    if "numbers" in header:
+        model.uncertainty = Uncertainty(strengths, header["numbers"])
     if "by_grade" in header:
         model.by_grade = from_record(header["by_grade"], by_grade)
     return model

@@ -29,6 +29,7 @@ class SDBN(CascadeModel):
     """
 
     pair_tables = frozenset({"attractiveness", "satisfaction"})
+    discouraging = frozenset({"satisfaction"})
     _reading: SatisfiedReading
     table_fit = CascadeFit(Satisfying(patient=True), methods=("likelihood", "counts", "clicked"))
 

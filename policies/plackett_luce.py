@@ -75,6 +75,14 @@ class PlackettLuce(Policy):
         self._group = max(int(_LINEAR_RANGE / (np.log(self.shape[1]) - lowest + 1e-9)), 1)
         self._full = bool((self._n_candidates >= min(self.slots, self.shape[1])).all())
 
+    @property
+    def log_weights(self) -> Floats:
+        """Logarithms of ``weights ** (1/temperature)``, the best of each query 0, (Q, N).
+
+        They are -inf where there is no candidate.
+        """
+        return self._logs
+
     def state(self) -> dict[str, Any]:
         """Return the parameters."""
         return {"weights": self.weights, "temperature": self.temperature, "slots": self.slots}

@@ -19,12 +19,14 @@ from ...common.grouping import group_rows
 from ...common.typing import Booleans, Floats
 from ...data import ClickLog, World
 from ..pages import row_weights
+from ..uncertainty.information import strength_of
 from .continuation import Continuation
 from .counting import CountMatrix
+from .line_prior import LinePrior, first_prior
 from .prior import BetaPrior, logistic
 from .quasi_newton import search
-from .table_fit import TableFit, pair_table
-from .tails import TINY, Tails, TailTerms, tail_terms
+from .table_fit import TableFit, pair_table, strength_table
+from .tails import TINY, Tails, TailTerms, tail_squares, tail_terms
 
 _CYCLES = 20  # of learning a prior, which the closed form has to do in one go
 
@@ -116,16 +118,23 @@ class ChainFold:
 
 @dataclass(frozen=True)
 class FittedChain:
-    """Logits of attractiveness (P,), θ, and the priors that were learned."""
+    """Logits of attractiveness (P,), θ, and the priors that were learned.
+
+    ``trials`` are those of attractiveness (P,) and after a click (C,), where they were counted.
+    """
 
     logits: Floats
     theta: Floats
-    attractive: BetaPrior
+    attractive: BetaPrior | LinePrior
     continuation: Continuation
+    trials: tuple[Floats, Floats] | None = None
 
 
 def fit_chain(
-    counts: ChainCounts, continuation: Continuation, start: FittedChain | None = None
+    counts: ChainCounts,
+    continuation: Continuation,
+    start: FittedChain | None = None,
+    attractive: BetaPrior | LinePrior | None = None,
 ) -> FittedChain:
     """Return the most likely logits and θ, with the priors learned.
 
@@ -133,8 +142,8 @@ def fit_chain(
     or from nothing. A step costs one pass over the tails. Deterministic.
     """
     n_pairs = len(counts.clicked)
-    attractive = BetaPrior()
     if start is None:
+        attractive = BetaPrior() if attractive is None else attractive
         theta = continuation.start(len(counts.clicked_cells))
         point = np.concatenate([np.full(n_pairs, attractive.logit), theta])
     else:
@@ -151,7 +160,10 @@ class ChainObjective:
     """Minus the log posterior of the logits of attractiveness (P,) and of θ."""
 
     def __init__(
-        self, counts: ChainCounts, attractive: BetaPrior, continuation: Continuation
+        self,
+        counts: ChainCounts,
+        attractive: BetaPrior | LinePrior,
+        continuation: Continuation,
     ) -> None:
         self.counts, self.attractive, self.continuation = counts, attractive, continuation
         self.n_pairs = len(counts.clicked)
@@ -192,12 +204,13 @@ class ChainObjective:
     def learn(self, point: Floats) -> float:
         """Learn the priors from expected examinations and satisfactions."""
         a, theta = expit(point[: self.n_pairs]), point[self.n_pairs :]
-        tail, before = self._tails_at(point, a), self.attractive
+        tail = self._tails_at(point, a)
+        before: Any = self.attractive
         self.attractive = before.learn(self.counts.clicked, self._expected_examinations(a, tail))
         self.continuation = self.continuation.learn(
             theta, self.counts.clicked_cells, tail.stops
         )
-        return self.attractive.distance(before)
+        return float(self.attractive.distance(before))
 
     def _expected_examinations(self, a: Floats, tail: TailTerms) -> Floats:
         """Return how often each pair was examined, given the clicks, (P,)."""
@@ -217,7 +230,10 @@ class ChainObjective:
 
 
 def count_to_last_click(
-    counts: ChainCounts, continuation: Continuation, abandoned: bool = True
+    counts: ChainCounts,
+    continuation: Continuation,
+    abandoned: bool = True,
+    attractive: BetaPrior | LinePrior | None = None,
 ) -> FittedChain:
     """Return the closed form under the assumption that reading ends at the last click.
 
@@ -229,10 +245,35 @@ def count_to_last_click(
     skipped = counts.skipped
     if abandoned:
         skipped = skipped + counts.tails.without_clicks(len(counts.clicked))
-    attractive = BetaPrior().learn(counts.clicked, counts.clicked + skipped, _CYCLES)
+    attractive = BetaPrior() if attractive is None else attractive
+    attractive = attractive.learn(counts.clicked, counts.clicked + skipped, _CYCLES)
     logits = attractive.posterior(counts.clicked, skipped)
     theta, continuation = continuation.from_counts(counts.clicked_cells, counts.went_on)
-    return FittedChain(logits, theta, attractive, continuation)
+    trials = counts.clicked + skipped, counts.clicked_cells
+    return FittedChain(logits, theta, attractive, continuation, trials)
+
+
+def chain_strengths(counts: ChainCounts, fitted: FittedChain) -> tuple[Floats, Floats]:
+    """Return the strengths of the posteriors of attractiveness (P,) and of what follows a click.
+
+    The curvature of the likelihood at each pair's logit, other parameters taken as known.
+    """
+    a, continuation = expit(fitted.logits), fitted.continuation
+    if fitted.trials is not None:
+        tried, stopped = fitted.trials
+        return fitted.attractive.strength + tried, continuation.counted_strengths(stopped)
+    skip, click = continuation.values(a, fitted.theta)
+    tails = tail_squares(counts.tails, a, max(skip, TINY), np.maximum(click, TINY))
+    missed, twice = tails.by_attractive * (1 - a), tails.by_attractive_squared * (1 - a) ** 2
+    # A tail whose slot was examined with probability e, given that it had no click, is a skip with
+    # information e a (1 - 2 a) + e² a²; missed and twice are the sums of e and e².
+    seen = (counts.clicked + counts.skipped) * a * (1 - a)
+    seen += missed * a * (1 - 2 * a) + twice * a**2
+    seen = np.maximum(seen, 0.0) + fitted.attractive.curvature(a)
+    stops = continuation.stop_strengths(
+        fitted.theta, counts.went_on, tails.by_click, tails.by_click_squared
+    )
+    return strength_of(seen, a, 0.0), stops
 
 
 class CascadeFit(TableFit):
@@ -250,6 +291,8 @@ class CascadeFit(TableFit):
         Returns the part of a log that is counted; by default all of it.
     """
 
+    informed = True
+
     def __init__(
         self,
         continuation: Continuation,
@@ -266,18 +309,39 @@ class CascadeFit(TableFit):
         return ChainFold(log, world, self.continuation.cells)
 
     def search(
-        self, fold: ChainFold, counts: ChainCounts, seed: int, start: Any, **settings: Any
+        self,
+        fold: ChainFold,
+        counts: ChainCounts,
+        seed: int,
+        start: Any,
+        covariate: Floats | None = None,
+        **settings: Any,
     ) -> FittedChain:
         """Return the most likely parameters, or those of the closed form."""
         method = checks.choice(settings.get("method", self.methods[0]), self.methods, "method")
+        prior = first_prior(covariate, fold.pairs)
         if method != "likelihood":
-            return count_to_last_click(counts, self.continuation, method == "counts")
-        return fit_chain(counts, self.continuation, start)
+            return count_to_last_click(counts, self.continuation, method == "counts", prior)
+        return fit_chain(counts, self.continuation, start, prior)
+
+    def strengths(
+        self, fold: ChainFold, counts: ChainCounts, fitted: FittedChain, world: World
+    ) -> dict[str, Floats]:
+        """Return the strengths of the posteriors of attractiveness and of what goes with it."""
+
+        def table(strengths: Floats, prior: BetaPrior | LinePrior) -> Floats:
+            return strength_table(fold.pairs, strengths, prior, world)
+
+        attractive, satisfying = chain_strengths(counts, fitted)
+        return {
+            "attractiveness": table(attractive, fitted.attractive),
+            **fitted.continuation.strengths(satisfying, table),
+        }
 
     def arguments(self, fold: ChainFold, fitted: FittedChain, world: World) -> dict[str, Any]:
         """Return attractiveness, and what follows from θ."""
 
-        def table(logits: Floats, prior: BetaPrior) -> Floats:
+        def table(logits: Floats, prior: BetaPrior | LinePrior) -> Floats:
             return pair_table(fold.pairs, logits, prior, world)
 
         return {

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from ...common.typing import Floats
+from ...common.typing import Floats, Integers
+from ..uncertainty.information import strength_of
+from .line_prior import LinePrior
 from .prior import BetaPrior, logistic
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ _RATE_SD = 6.0  # a weak normal prior on the logits of shared rates, against ran
 _START_RATE = 2.0  # logit
 _CYCLES = 20  # of learning a prior, where it has to be done in one go
 
-PairTable = Callable[[Floats, BetaPrior], Floats]  # logits (P,) and their prior -> (Q, N)
+# Logits (P,) and their prior -> (Q, N).
+PairTable = Callable[[Floats, BetaPrior | LinePrior], Floats]
 
 
 class Continuation:
@@ -85,6 +88,28 @@ class Continuation:
         """Return the keyword arguments that θ gives the model."""
         return {"continuation": expit(theta)}
 
+    def informed(self, covariate: Floats, pairs: Integers) -> Continuation:
+        """Return this with priors of pairs, if there are any, whose means follow a covariate."""
+        return self
+
+    def stop_strengths(
+        self, theta: Floats, went_on: Floats, slopes: Floats, squares: Floats
+    ) -> Floats:
+        """Return the strengths of the posteriors after a click, (C,); empty where there are none.
+
+        ``went_on`` (C,) are clicks that a later click followed, ``slopes`` and ``squares`` (C,)
+        what ``TailSquares`` has by click.
+        """
+        return np.zeros(0)
+
+    def counted_strengths(self, clicked: Floats) -> Floats:
+        """Return the same, if every click (C,) is known to have ended its page or not."""
+        return np.zeros(0)
+
+    def strengths(self, stops: Floats, table: PairTable) -> dict[str, Floats]:
+        """Return the strengths of tables by pair, by name."""
+        return {}
+
 
 class Satisfying(Continuation):
     """DBN: a click satisfies by pair, or else reading goes on as after a skip.
@@ -92,7 +117,7 @@ class Satisfying(Continuation):
     ``patient`` is the simplified DBN: reading always goes on unless satisfied.
     """
 
-    def __init__(self, patient: bool, satisfied: BetaPrior | None = None) -> None:
+    def __init__(self, patient: bool, satisfied: BetaPrior | LinePrior | None = None) -> None:
         self.patient = patient
         self.satisfied = BetaPrior(1.0, 1.0) if satisfied is None else satisfied
 
@@ -159,6 +184,32 @@ class Satisfying(Continuation):
         stopped = clicked - went_on
         prior = BetaPrior(1.0, 1.0).learn(stopped, clicked, _CYCLES)
         return prior.posterior(stopped, went_on), Satisfying(True, prior)
+
+    def informed(self, covariate: Floats, pairs: Integers) -> Continuation:
+        """Return this with a prior of satisfaction whose mean follows a covariate."""
+        return Satisfying(self.patient, LinePrior.begin(covariate, pairs))
+
+    def stop_strengths(
+        self, theta: Floats, went_on: Floats, slopes: Floats, squares: Floats
+    ) -> Floats:
+        """Return the strengths of the posteriors of satisfaction, (P,)."""
+        logits, goes_on = self.split(theta)
+        s = expit(logits)
+        # By satisfaction the slope of log P(tail) is γ times minus the one by g₁ = γ (1 - s).
+        information = (
+            went_on * s * (1 - s)
+            - goes_on * slopes * s * (1 - s) * (1 - 2 * s)
+            + goes_on**2 * squares * (s * (1 - s)) ** 2
+        )
+        return strength_of(np.maximum(information, 0.0) + self.satisfied.curvature(s), s, 0.0)
+
+    def counted_strengths(self, clicked: Floats) -> Floats:
+        """Return the prior's strength and that of the clicks."""
+        return self.satisfied.strength + clicked
+
+    def strengths(self, stops: Floats, table: PairTable) -> dict[str, Floats]:
+        """Return that of satisfaction."""
+        return {"satisfaction": table(stops, self.satisfied)}
 
     def arguments(self, theta: Floats, table: PairTable) -> dict[str, Any]:
         """Return satisfaction, and the continuation unless it is one."""

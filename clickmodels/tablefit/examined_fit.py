@@ -13,11 +13,13 @@ from scipy.special import expit
 from ...common.typing import Floats
 from ...data import ClickLog, World
 from ..cells import Cells, prefix_design
+from ..uncertainty.information import ExaminedInformation, strength_of
 from .counting import sums
+from .line_prior import LinePrior, first_prior
 from .pair_counts import PairCellFold, PairCells
 from .prior import BetaPrior, Logistic, logistic
 from .quasi_newton import search
-from .table_fit import LoadNetwork, TableFit, pair_table
+from .table_fit import LoadNetwork, TableFit, pair_table, strength_table
 
 if TYPE_CHECKING:
     from ..networks.network import CellNetwork
@@ -44,6 +46,10 @@ class Examination:
         """Return the curvature by θ, given the one by the logits (C,)."""
         return information
 
+    def linear(self) -> Floats | None:
+        """Return the derivative of the logits by θ, (C, T), if they are linear in it."""
+        return None
+
     def arguments(self, theta: Floats) -> dict[str, Floats]:
         """Return the keyword arguments that θ gives the model."""
         raise NotImplementedError(f"{type(self).__name__} does not define arguments()")
@@ -58,6 +64,10 @@ class CellLogits(Examination):
     def start(self) -> Floats:
         """Return θ with examination near 0.73 everywhere."""
         return np.ones(len(self._cells))
+
+    def linear(self) -> Floats:
+        """Return ones on the diagonal."""
+        return np.eye(len(self._cells))
 
     def arguments(self, theta: Floats) -> dict[str, Floats]:
         """Return the examination of all cells, 1/2 where a cell does not occur in the log."""
@@ -89,6 +99,10 @@ class ClickRegression(Examination):
         """Return the curvature by θ."""
         return information @ self.design**2
 
+    def linear(self) -> Floats:
+        """Return the design."""
+        return self.design
+
     def arguments(self, theta: Floats) -> dict[str, Floats]:
         """Return the weights."""
         return {"weights": theta}
@@ -109,6 +123,8 @@ class ExaminedFit(TableFit):
     uses_network : bool
         Whether ``examination`` itself is a network.
     """
+
+    informed = True
 
     def __init__(
         self,
@@ -137,11 +153,38 @@ class ExaminedFit(TableFit):
         return PairCellFold(log, world, self.cells)
 
     def search(
-        self, fold: PairCellFold, counts: PairCells, seed: int, start: Any, **settings: Any
+        self,
+        fold: PairCellFold,
+        counts: PairCells,
+        seed: int,
+        start: Any,
+        covariate: Floats | None = None,
+        **settings: Any,
     ) -> Fitted:
         """Return the most likely attractiveness and θ."""
         size = len(fold.pairs), len(fold.cells)
-        return fit_examined(counts, *size, self.examination(fold, seed), start)
+        prior = first_prior(covariate, fold.pairs)
+        return fit_examined(counts, *size, self.examination(fold, seed), start, prior)
+
+    def strengths(
+        self, fold: PairCellFold, counts: PairCells, fitted: Fitted, world: World
+    ) -> dict[str, Floats]:
+        """Return the strength of the posterior of attractiveness, examination's error included.
+
+        An examination that is not linear in its parameters is taken as known.
+        """
+        attractive, prior = expit(fitted.logits), fitted.prior
+        logits = fitted.examination.logits(fitted.theta)
+        found = ExaminedInformation(
+            counts.pair, counts.cell, counts.clicks, counts.skips, attractive, expit(logits)
+        )
+        before = prior.curvature(attractive)
+        information, design = found.observed + before, fitted.examination.linear()
+        if design is not None:
+            more = found.variance_from_examination(before, _EXAMINATION_SD**-2, design)
+            information = 1.0 / (1.0 / np.maximum(information, 1e-12) + more)
+        strength = strength_of(information, attractive, 0.0)
+        return {"attractiveness": strength_table(fold.pairs, strength, prior, world)}
 
     def arguments(self, fold: PairCellFold, fitted: Fitted, world: World) -> dict[str, Any]:
         """Return attractiveness, and what follows from θ."""
@@ -154,7 +197,7 @@ class Fitted:
     """Logits of attractiveness (P,), its learned prior, θ, and how examination follows from θ."""
 
     logits: Floats
-    prior: BetaPrior
+    prior: BetaPrior | LinePrior
     theta: Floats
     examination: Examination
 
@@ -165,6 +208,7 @@ def fit_examined(
     n_cells: int,
     examination: Examination,
     start: Fitted | None = None,
+    prior: BetaPrior | LinePrior | None = None,
 ) -> Fitted:
     """Return the most likely attractiveness and θ, with the attractiveness prior learned.
 
@@ -174,7 +218,7 @@ def fit_examined(
     Deterministic.
     """
     if start is None:
-        prior = BetaPrior()
+        prior = BetaPrior() if prior is None else prior
         point = np.concatenate([np.full(n_pairs, prior.logit), examination.start()])
     else:
         prior, point = start.prior, np.concatenate([start.logits, start.theta])
@@ -193,7 +237,7 @@ class ExaminedObjective:
         self,
         counts: PairCells,
         examination: Examination,
-        prior: BetaPrior,
+        prior: BetaPrior | LinePrior,
         n_pairs: int,
         n_cells: int,
     ) -> None:
@@ -245,9 +289,9 @@ class ExaminedObjective:
 
     def learn(self, point: Floats) -> float:
         """Learn the prior from the clicks of each pair and its expected examinations."""
-        before = self.prior
+        before: Any = self.prior
         self.prior = before.learn(self.pair_clicks, self.expected_examinations(point))
-        return self.prior.distance(before)
+        return float(self.prior.distance(before))
 
     def expected_examinations(self, point: Floats) -> Floats:
         """Return how often each pair was examined, in expectation given its clicks, (P,)."""

@@ -49,6 +49,11 @@ class BetaPrior:
         return self.successes / (self.successes + self.failures)
 
     @property
+    def strength(self) -> float:
+        """As how many trials the prior counts."""
+        return self.successes + self.failures
+
+    @property
     def logit(self) -> float:
         """Logit of the mean."""
         return float(np.log(self.successes / self.failures))

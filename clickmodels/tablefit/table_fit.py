@@ -12,6 +12,8 @@ from scipy.special import expit
 from ...common.runtime import cores
 from ...common.typing import Booleans, Floats, Integers
 from ...data import ClickLog, World
+from ..uncertainty.posterior import Uncertainty
+from .line_prior import LinePrior
 from .prior import BetaPrior
 
 if TYPE_CHECKING:
@@ -42,11 +44,14 @@ class TableFit:
     network : callable or None
         Returns what makes the network that is trained with ``parameters="embedding"``; None where
         there is none, so that the model has tables alone.
+    informed : bool
+        Whether ``search`` takes ``covariate`` (Q * N,), which the prior's mean then follows.
     """
 
     settings: frozenset[str] = frozenset()
     uses_network: bool = False
     network: LoadNetwork | None = None
+    informed: bool = False
 
     def fold(self, log: ClickLog, world: World) -> Any:
         """Return the places of the log's rows in the sufficient statistics."""
@@ -59,6 +64,13 @@ class TableFit:
     def arguments(self, fold: Any, fitted: Any, world: World) -> dict[str, Any]:
         """Return the keyword arguments that make the model of the parameters found."""
         raise NotImplementedError(f"{type(self).__name__} does not define arguments()")
+
+    def strengths(self, fold: Any, counts: Any, fitted: Any, world: World) -> dict[str, Floats]:
+        """Return as how many trials the posterior of each table's entries counts, (Q, N) each.
+
+        Here nothing is known: the model then has no posterior.
+        """
+        return {}
 
     def seen(self, fold: Any, counts: Any, world: World) -> Booleans | None:
         """Return the documents that have a count, (Q, N); None where counts leave some out."""
@@ -73,11 +85,13 @@ class TableFit:
         world: World,
         seeds: Sequence[int],
         weights: Floats | None = None,
+        covariate: Floats | None = None,
         **settings: Any,
     ) -> list[ClickModel]:
         """Return a ``model`` for each of M ``weights`` (n, M) of the log's rows, with its seed.
 
-        Without ``weights`` there is one, for the log's own.
+        Without ``weights`` there is one, for the log's own, and it has its ``uncertainty``. With a
+        ``covariate`` (Q * N,) the mean of the pairs' prior follows it.
         """
         unknown = set(settings) - self.settings
         if unknown:
@@ -85,6 +99,10 @@ class TableFit:
             raise TypeError(
                 f"{model.name} with parameters='table' has {has}, not {', '.join(sorted(unknown))}"
             )
+        if covariate is not None:
+            if not self.informed:
+                raise ValueError(f"{model.name} has no informed prior: its prior is 'plain'")
+            settings["covariate"] = covariate
         self.check_slots(model.name, log.slots)
         fold, start = self.fold(log, world), None
 
@@ -92,6 +110,11 @@ class TableFit:
             fitted = self.search(fold, counts, seed, start, **settings)
             member = model(**self.arguments(fold, fitted, world))
             member.seen = self.seen(fold, counts, world)
+            if weights is None:
+                known = self.strengths(fold, counts, fitted, world)
+                if known:
+                    kept = {name: table.astype(np.float32) for name, table in known.items()}
+                    member.uncertainty = Uncertainty(kept)
             return member
 
         if weights is None:
@@ -107,7 +130,18 @@ class TableFit:
         """Raise where pages are too long for the model ``name``."""
 
 
-def pair_table(pairs: Integers, logits: Floats, prior: BetaPrior, world: World) -> Floats:
+def strength_table(
+    pairs: Integers, strengths: Floats, prior: BetaPrior | LinePrior, world: World
+) -> Floats:
+    """Return strengths (Q, N): those of the ``pairs`` (P,), the prior's elsewhere."""
+    table = np.full(world.n_queries * world.n_docs, prior.strength)
+    table[pairs] = strengths
+    return table.reshape(world.n_queries, world.n_docs)
+
+
+def pair_table(
+    pairs: Integers, logits: Floats, prior: BetaPrior | LinePrior, world: World
+) -> Floats:
     """Return probabilities (Q, N): those of the ``pairs`` (P,), the prior's mean elsewhere."""
     table = np.full(world.n_queries * world.n_docs, prior.mean)
     table[pairs] = expit(logits)

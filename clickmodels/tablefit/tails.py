@@ -132,6 +132,38 @@ def tail_terms(tails: Tails, a: Floats, skip: float, click: Floats) -> TailTerms
         return sum(pool.map(terms, tails.groups), start=none)
 
 
+class TailSquares(NamedTuple):
+    """Sums over tails of weight times a slope of log P(tail), and of its square.
+
+    By attractiveness the slope is less than 0: minus it is summed.
+    """
+
+    by_attractive: Floats  # (P,)
+    by_attractive_squared: Floats
+    by_click: Floats  # (C,), of minus the slope by g₁
+    by_click_squared: Floats
+
+
+def tail_squares(tails: Tails, a: Floats, skip: float, click: Floats) -> TailSquares:
+    """Return what the curvature of the tails' log-likelihood is made of; as ``tail_terms``."""
+    unclicked = np.append(1.0 - a, 1.0)
+    result = TailSquares(*(np.zeros(size) for size in (len(a), len(a), len(click), len(click))))
+    for group in tails.groups:
+        for block in group.blocks:
+            values, ends = np.empty(len(block.below)), np.empty((2, len(block.stop)))
+            _block_terms(block, unclicked, skip, click[block.stop], values, ends)
+            # Slot by slot the first pages of the block, whose weight is taken out once.
+            weight = np.concatenate([block.weight[:size] for size in block.reach[:-1]])
+            last = block.weight[block.reach[0] :]
+            for place, slope, once, size, (one, two) in (
+                (block.below, values, weight, len(a) + 1, result[:2]),
+                (block.stop, ends[1], last, len(click), result[2:]),
+            ):
+                one += sums(place, slope, size)[: len(one)]
+                two += sums(place, slope**2 / once, size)[: len(two)]
+    return result
+
+
 def _group_terms(group: TailGroup, unclicked: Floats, skip: float, click: Floats) -> TailTerms:
     by_value, ends = np.empty(len(group.below)), np.empty((2, len(group.stop)))
     likelihood, by_skip, value, end = 0.0, 0.0, 0, 0

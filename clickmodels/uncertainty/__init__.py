@@ -1,0 +1,1 @@
+"""What fitted tables do not know: exposure, posteriors, and how careful to be with them."""
