@@ -22,6 +22,7 @@ from .pages import (
 )
 from .registry import registered
 from .saving import Shared, load_model, save_model
+from .uncertainty.caution import level_of, read_pessimism
 from .uncertainty.posterior import BetaTable, Posterior, Uncertainty
 
 if TYPE_CHECKING:
@@ -359,6 +360,18 @@ class ClickModel(Shared):
         model = type(self).from_state(**{**self.state(), **tables})
         model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen
         return model
+
+    def pessimistic(self, pessimism: float | str) -> ClickModel:
+        """Return ``lower(Φ(-λ))``, and this model itself for λ = 0.
+
+        Parameters
+        ----------
+        pessimism : float or "auto"
+            λ: by how many standard deviations pairs are taken to be worse than their mean.
+            "auto": 0 to 1, as the log says (see ``posterior().numbers``).
+        """
+        amount = read_pessimism(pessimism, self.uncertainty)
+        return self if amount == 0 else self.lower(level_of(amount))
 
     # Checks, saving and sharing
 

@@ -13,11 +13,12 @@ from scipy.special import pdtr
 from ..common import checks
 from ..common.typing import Floats
 from ..data import ClickLog, World
-from .base import ClickModel
+from .base import GENERATIVE, ClickModel
 from .by_grade import Grades
 from .ensemble import Ensemble
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
+from .uncertainty.caution import assess
 from .uncertainty.exposure import PLAIN, read_covariate
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def fit(
     if parameters == GRADE:
         return _fit_by_grade(name, log, world, seed, members, bootstrap, **settings)
     if members is None:
-        return _note_log(_fit_one(cls, log, world, seed, parameters, **settings), log, world)
+        model = _note_log(_fit_one(cls, log, world, seed, parameters, **settings), log, world)
+        return _note_caution(model, log)
     members = checks.positive_integer(members, "members")
     seeds = [member_seed(seed, number) for number in range(members)]
     if not bootstrap:
@@ -189,6 +191,7 @@ def _fit_by_grade(
     model.by_grade, fitted.fingerprint = fitted, None  # it belongs to no world
     if fitted.uncertainty is not None:
         model.uncertainty = fitted.uncertainty.for_documents(grades.classes)
+        _note_caution(model, log)
     if isinstance(fitted, Ensemble) and isinstance(model, Ensemble):
         for number, (one, own) in enumerate(zip(model.members, fitted.members, strict=True)):
             one.by_grade, own.fingerprint = own, None
@@ -302,6 +305,14 @@ def bootstrap_weights(log: ClickLog, seed: int) -> Floats:
         if (log.ranking[weights > 0, 0] >= 0).any():
             return weights
     raise ValueError("the log's weights are so small that a bootstrap has no impressions")
+
+
+def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
+    """Note on a model with a posterior what its log says about it, and return it."""
+    if model.uncertainty is not None and GENERATIVE in model.capabilities:
+        numbers, level = assess(model, log)
+        model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
+    return model
 
 
 def _note_log(

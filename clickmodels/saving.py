@@ -20,7 +20,7 @@ Record = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 _SEEN = "__seen__"  # no parameter has this name
 _BY_GRADE = "by_grade."  # nor does one begin so
 HEADER = frozenset({"name", "settings", "fingerprint"})
-_STRENGTH = "__strength__."
+_STRENGTH, _LEVEL = "__strength__.", "__level__"
 OPTIONAL = frozenset({"by_grade", "numbers"})  # in the headers of some
 
 
@@ -43,6 +43,8 @@ def to_record(model: ClickModel) -> Record:
         header["numbers"] = dict(model.uncertainty.numbers)
         strengths = model.uncertainty.strengths
         arrays |= {_STRENGTH + key: value for key, value in strengths.items()}
+        if model.uncertainty.level is not None:
+            arrays[_LEVEL] = model.uncertainty.level
     if model.by_grade is not None:
         header["by_grade"], own_arrays = to_record(model.by_grade)
         arrays |= {_BY_GRADE + key: value for key, value in own_arrays.items()}
@@ -59,11 +61,11 @@ def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Clic
             by_grade[key.removeprefix(_BY_GRADE)] = value
         else:
             own[key] = value
-    seen = own.pop(_SEEN, None)
+    seen, level = own.pop(_SEEN, None), own.pop(_LEVEL, None)
     model = registry.registered_class(header["name"]).from_state(**own, **header["settings"])
     model.seen, model.fingerprint = seen, header["fingerprint"]
     if "numbers" in header:
-        model.uncertainty = Uncertainty(strengths, header["numbers"])
+        model.uncertainty = Uncertainty(strengths, header["numbers"], level)
     if "by_grade" in header:
         model.by_grade = from_record(header["by_grade"], by_grade)
     return model

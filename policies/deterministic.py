@@ -29,12 +29,19 @@ class Found:
         How many rankings were scored.
     values : (Q,)
         The expected clicks that the model promises for each query; 0 where it was not searched.
+    promise : float or None
+        The same per page, over the world's queries: of a pessimistic search the pessimistic
+        promise.
+    pessimism : float
+        λ of the search; 0 for the model's own expectations.
     """
 
     method: str
     exact: bool
     scored: int
     values: Floats
+    promise: float | None = None
+    pessimism: float = 0.0
 
 
 @register("Ranker")

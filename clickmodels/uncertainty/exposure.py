@@ -16,6 +16,7 @@ from ..pages import row_weights
 
 PLAIN = "plain"
 PRIORS = (PLAIN, "exposure", "score")
+_FLOOR = 0.1  # of the share by chance, below which a share says no more
 _HALF = 0.5  # pages on which every candidate counts as shown: Jeffreys' prior on its share
 
 
@@ -37,16 +38,16 @@ def read_covariate(kind: str, log: ClickLog, world: World, logging: Any) -> Floa
         return _standardise(_scores(logging, world), world)
     if logging is not None:
         raise ValueError(f"logging is for prior='score', not prior={kind!r}")
-    return None if kind == PLAIN else _standardise(np.log(exposure(log, world)), world)
+    return None if kind == PLAIN else _standardise(_log_exposure(log, world), world)
 
 
 def exposure(log: ClickLog, world: World) -> Floats:
     """Return the share of its query's pages that showed each document, (Q, N).
 
     Every candidate has half a page more than the log gives it, on as many more pages as show all
-    candidates half a time: so the shares of a query sum to its slots, a document that was never
-    shown has half a page, and one of a query that was never asked the share that chance gives.
-    Documents that are no candidates have half a page, too.
+    candidates half a time: so the shares of a query sum to its slots, and a document of a query
+    that was never asked has the share that chance gives. Documents that are no candidates have
+    half a page, too.
     """
     weight, size = row_weights(log), (world.n_queries, world.n_docs + 1)
     shown, pages = np.zeros(size).reshape(-1), np.zeros(world.n_queries)
@@ -59,6 +60,18 @@ def exposure(log: ClickLog, world: World) -> Floats:
     more = _HALF * np.maximum(world.n_candidates, 1) / slots
     result: Floats = (shown.reshape(size)[:, 1:] + _HALF) / (pages + more)[:, None]
     return np.minimum(result, 1.0)
+
+
+def _log_exposure(log: ClickLog, world: World) -> Floats:
+    """Return the logarithm of the share, above a floor, (Q, N).
+
+    A ranker that is nearly deterministic shows some documents a million times less than others
+    that are hardly better: far below chance its share says no more. So a tenth of the share that
+    chance gives, K / N, is added; without it the line would end far below what is true of
+    documents that were never shown.
+    """
+    chance = np.minimum(log.slots / np.maximum(world.n_candidates, 1), 1.0)
+    return np.asarray(np.log(exposure(log, world) + _FLOOR * chance[:, None]))
 
 
 def _scores(logging: Any, world: World) -> Floats:

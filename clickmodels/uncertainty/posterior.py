@@ -58,11 +58,14 @@ class Uncertainty:
     strengths : dict of (Q, N) float32
         By the name of the model's table.
     numbers : dict of float
-        What the fit says about itself: see ``caution``.
+        What the log says about the model: see ``caution.assess``.
+    level : (Q,) float32 or None
+        The expected clicks of each query's logged pages.
     """
 
     strengths: Mapping[str, NDArray[np.float32]]
     numbers: Mapping[str, float] = field(default_factory=dict)
+    level: NDArray[np.float32] | None = None
 
     def for_documents(self, classes: Integers) -> Uncertainty:
         """Return that of documents (Q, N) which are like their class, of a fit by grade."""
@@ -81,7 +84,8 @@ class Posterior(Mapping[str, BetaTable]):
     shown : (Q, N) bool or None
         The documents that the log showed. The others have the prior's mean and spread.
     numbers : mapping of float
-        What the fit says about itself.
+        What the log says about the model; of those that can predict clicks:
+        ``slope``, ``slope_stderr``, ``trust``, ``misplaced`` and ``pessimism``.
     """
 
     def __init__(

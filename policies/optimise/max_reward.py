@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...clickmodels import ClickModel
+from ...clickmodels.uncertainty.caution import honest_values, read_pessimism
 from ...common import checks
 from ...data import World
 from ..deterministic import Found, Ranker
@@ -30,6 +31,7 @@ def max_reward(
     seed: int = 0,
     restarts: int | None = None,
     orders: int = PAPER_ORDERS,
+    pessimism: float | str = 0,
 ) -> Ranker:
     """Return the policy with the most expected clicks per page under ``model``.
 
@@ -51,6 +53,11 @@ def max_reward(
         to 20 queries and else none.
     orders : int
         Of "paper"; 8! by default.
+    pessimism : float or "auto"
+        λ: pages are scored by the model at the quantile Φ(-λ) of what each pair may be
+        (``ClickModel.lower``), and that is what is promised. "auto": as pessimistic as the log
+        says, 0 to 1, with a promise that is as high as the log supports
+        (see ``docs/uncertainty.md``).
 
     Notes
     -----
@@ -62,6 +69,7 @@ def max_reward(
     """
     model.check_world(world)
     model.require("generative")
+    given, model = model, model.pessimistic(pessimism)
     slots = checks.positive_integer(slots, "slots")
     checks.choice(method, METHODS, "method")
     if restarts is not None:
@@ -87,13 +95,13 @@ def max_reward(
         search.sample_orders(relevance, max(PAPER_DOCUMENTS, slots), orders)
     else:
         search.climb(restarts)
-    return _make_policy(search, world, method)
-
-
-def _make_policy(search: Search, world: World, method: str) -> Ranker:
-    policy = Ranker.from_rankings(search.rankings, world=world)
     search.finish()
     values = np.zeros(world.n_queries)
     values[search.queries] = search.values
-    policy.found = Found(method, method in EXACT, search.scored, values)
+    if isinstance(pessimism, str):
+        values[search.queries] = honest_values(given, search.rankings)[search.queries]
+    policy = Ranker.from_rankings(search.rankings, world=world)
+    promise = float(world.query_probs @ values)
+    amount = read_pessimism(pessimism, given.uncertainty)
+    policy.found = Found(method, method in EXACT, search.scored, values, promise, amount)
     return policy
