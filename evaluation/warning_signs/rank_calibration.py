@@ -15,7 +15,7 @@ from ..metrics.perplexity import predictions
 from .sign import SignReport, percent
 
 PAGES = 100_000  # of a longer log so many are drawn
-MOST_MISPLACED = 0.04  # of all clicks
+MOST_MISPLACED = 0.05  # of all clicks
 MOST_SCALED = 3.0  # times what chance alone gives
 _LEAST_VARIANCE = 5.0  # a cell with less is not nearly normal, and left out of the statistic
 
@@ -57,7 +57,7 @@ class RankCalibration(SignReport):
 
     @property
     def warning(self) -> str | None:
-        """Speaks where more than 4% of clicks are misplaced, by rank or after clicks."""
+        """Speaks where more than 5% of clicks are misplaced, by rank or after clicks."""
         by_rank = self.misplaced > MOST_MISPLACED and self.scaled > MOST_SCALED
         after = self.misplaced_after > MOST_MISPLACED and self.scaled_after > MOST_SCALED
         if not (by_rank or after):
