@@ -14,7 +14,7 @@ from ...data import ClickLog, World
 from ...policies import Policy
 from ..logs.pairs import LoggedPairs, count_pairs
 from ..values import SAMPLES
-from .shown import documents_shown
+from .shown import ShownDocuments, documents_shown
 from .sign import SignReport, percent
 
 LEAST_COVERAGE = 0.5  # of the log's
@@ -76,6 +76,7 @@ def concentration(
     seed: int = 0,
     *,
     pairs: LoggedPairs | None = None,
+    shown: ShownDocuments | None = None,
 ) -> Concentration:
     """Return how concentrated the exposure of ``policy`` is, relative to ``log``.
 
@@ -86,13 +87,14 @@ def concentration(
         the longer of the policy's and the log's pages.
     samples, seed : int
         For stochastic policies whose probabilities are not known (see ``documents_shown``).
-    pairs : LoggedPairs, optional
-        ``count_pairs(log, world)``, where it is known.
+    pairs, shown : LoggedPairs and ShownDocuments, optional
+        ``count_pairs(log, world)`` and ``documents_shown(policy, world, samples, seed)``, where
+        they are known.
     """
     samples = checks.positive_integer(samples, "samples", 2)
     log.check_world(world)
     looks = _check_examination(examination, max(policy.slots, log.slots))
-    shown = documents_shown(policy, world, samples, seed)
+    shown = documents_shown(policy, world, samples, seed) if shown is None else shown
     pairs = count_pairs(log, world) if pairs is None else pairs
     if not pairs.impressions.sum() > 0:
         raise ValueError("the log has no impressions to compare with")

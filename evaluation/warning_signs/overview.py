@@ -22,6 +22,7 @@ from .identifiability import identifiability
 from .members import Models, members_disagreement, name_models
 from .rank_calibration import rank_calibration
 from .sample_sizes import sample_sizes
+from .shown import documents_shown
 from .sign import Report
 from .support import support
 
@@ -140,14 +141,15 @@ def warn(
     judged = name_models([given] if isinstance(given, Ensemble) else given)
     for model in judged.values():
         model.check_world(world)
-    pairs = count_pairs(log, world)
+    pairs, shown = count_pairs(log, world), documents_shown(policy, world, seed=seed)
+    known: dict[str, Any] = {"pairs": pairs, "shown": shown}
     signs = WarningSigns([
-        _run("support", lambda: support(policy, log, world, seed=seed, pairs=pairs)),
-        _run("concentration", lambda: concentration(policy, log, world, seed=seed, pairs=pairs)),
+        _run("support", lambda: support(policy, log, world, **known)),
+        _run("concentration", lambda: concentration(policy, log, world, **known)),
         _run("identifiability", lambda: identifiability(log, pairs=pairs)),
         _run(
             "effective sample size",
-            lambda: sample_sizes(policy, log, world, logging, seed=seed, pairs=pairs),
+            lambda: sample_sizes(policy, log, world, logging, seed=seed, **known),
         ),
         _run(
             "members' disagreement",

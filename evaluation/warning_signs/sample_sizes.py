@@ -95,6 +95,7 @@ def sample_sizes(
     seed: int = 0,
     *,
     pairs: LoggedPairs | None = None,
+    shown: ShownDocuments | None = None,
 ) -> SampleSizes:
     """Return how many impressions of ``policy`` itself ``log`` is worth.
 
@@ -108,8 +109,9 @@ def sample_sizes(
         Of these policies, for ``pseudoinverse``.
     samples, seed : int
         For policies whose probabilities by slot are not known (see ``documents_shown``).
-    pairs : LoggedPairs, optional
-        ``count_pairs(log, world)``, where it is known.
+    pairs, shown : LoggedPairs and ShownDocuments, optional
+        ``count_pairs(log, world)`` and ``documents_shown(policy, world, samples, seed)``, where
+        they are known.
     """
     samples = checks.positive_integer(samples, "samples", 2)
     log.check_world(world)
@@ -119,7 +121,7 @@ def sample_sizes(
     if logging is not None:
         check_policy("logging", logging, log, world)
     pairs = count_pairs(log, world) if pairs is None else pairs
-    shown = documents_shown(policy, world, samples, seed)
+    shown = documents_shown(policy, world, samples, seed) if shown is None else shown
     wanted, covered = _chances(shown, pairs, world)
     known = None if logging is None else documents_shown(logging, world, samples, seed + 1)
     if known is None or not known.exact:

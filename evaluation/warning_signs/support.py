@@ -14,7 +14,7 @@ from ...policies import Policy
 from ..logs.description import RARE
 from ..logs.pairs import LoggedPairs, count_pairs
 from ..values import SAMPLES
-from .shown import documents_shown
+from .shown import ShownDocuments, documents_shown
 from .sign import SignReport, percent
 
 MOST_UNSUPPORTED = 0.05  # of what is shown: as much as a page of ten has in every other page
@@ -77,6 +77,7 @@ def support(
     seed: int = 0,
     *,
     pairs: LoggedPairs | None = None,
+    shown: ShownDocuments | None = None,
 ) -> Support:
     """Return how much of what ``policy`` shows ``log`` hardly showed.
 
@@ -88,13 +89,14 @@ def support(
         Fewer impressions than this are hardly any.
     samples, seed : int
         For stochastic policies whose probabilities are not known (see ``documents_shown``).
-    pairs : LoggedPairs, optional
-        ``count_pairs(log, world)``, where it is known.
+    pairs, shown : LoggedPairs and ShownDocuments, optional
+        ``count_pairs(log, world)`` and ``documents_shown(policy, world, samples, seed)``, where
+        they are known.
     """
     least = checks.positive_integer(hardly, "hardly")
     samples = checks.positive_integer(samples, "samples", 2)
     log.check_world(world)
-    shown = documents_shown(policy, world, samples, seed)
+    shown = documents_shown(policy, world, samples, seed) if shown is None else shown
     pairs = count_pairs(log, world) if pairs is None else pairs
     probs = world.query_probs
     mass = shown.chance * probs[shown.query]
