@@ -10,7 +10,7 @@ import pytest
 from clickgym.policies import PlackettLuce
 from clickgym.policies.safe.climb import climb
 from clickgym.policies.safe.exposure import expected_exposure, expose, exposure_blocks
-from clickgym.policies.safe.objectives import Clicks, LowerBound, Proximal
+from clickgym.policies.safe.objectives import Clicks, Divergence, LowerBound, Proximal
 from clickgym.policies.slates.placements import race_placements
 
 EXAMINATION = np.array([1.0, 0.4, 0.6])
@@ -30,7 +30,6 @@ def count_exposure(logits, examination=EXAMINATION):
     result = np.zeros(logits.shape)
     for query in range(len(logits)):
         length = min(slots, int(np.isfinite(logits[query]).sum()))
-        pages = np.full((0, slots), -1)
         some = [(*page, *[-1] * (slots - length))
                 for page in itertools.permutations(range(n_docs), length)]  # fmt: skip
         pages = np.array(some)
@@ -72,19 +71,27 @@ def test_every_query_is_in_one_block():
     np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(500))
 
 
+READ_DOWN = np.array([1.0, 0.6, 0.4])
+START = np.where(np.isfinite(LOGITS), 0.0, -np.inf)
 REWARD = np.random.default_rng(2).random((4, 5))
-LOGGING = count_exposure(np.where(np.isfinite(LOGITS), 0.3 * LOGITS, -np.inf))
+LOGGING = count_exposure(0.3 * LOGITS, READ_DOWN)
 OBJECTIVES = {
     "clicks": Clicks(REWARD),
     "lower bound": LowerBound(REWARD, LOGGING, np.array([0.05, 0.3, 0.1, 1.0])),
+    "divergence": Divergence(REWARD, LOGGING, 0.1),
     "proximal": Proximal(REWARD, LOGGING, 0.5, 1.5),
 }
 every_objective = pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=OBJECTIVES)
 
 
+def evaluate(objective, logits):
+    """The values (Q,) of policies with these logits."""
+    return objective.evaluate(np.arange(4), expected_exposure(logits, READ_DOWN))[0]
+
+
 @every_objective
 def test_slopes_are_those_of_the_value(objective):
-    rows, exposure = np.arange(4), expose(LOGITS, EXAMINATION)[0]
+    rows, exposure = np.arange(4), expected_exposure(LOGITS, READ_DOWN)
     slopes = objective.evaluate(rows, exposure)[1]
     step = 1e-6
     for document in range(5):
@@ -97,19 +104,31 @@ def test_slopes_are_those_of_the_value(objective):
 
 @every_objective
 def test_climbing_finds_what_no_random_policy_beats(objective):
-    start = np.where(np.isfinite(LOGITS), 0.0, -np.inf)
-    found = climb(objective, start, EXAMINATION, 1e-7, 400)
-    best = objective.evaluate(np.arange(4), count_exposure(np.maximum(found, -40.0)))[0]
+    found = climb(objective, START, READ_DOWN, 1e-7, 200)
+    best = evaluate(objective, found)
     rng = np.random.default_rng(0)
     for spread in np.repeat([0.3, 1.0, 3.0, 10.0], 50):
-        logits = np.where(rng.random() < 0.5, found, 0.0) + spread * rng.normal(size=LOGITS.shape)
-        exposure = expected_exposure(np.where(np.isfinite(LOGITS), logits, -np.inf), EXAMINATION)
-        assert (objective.evaluate(np.arange(4), exposure)[0] <= best + 2e-3).all()
+        near = np.where(rng.random() < 0.5, found, START)
+        assert (
+            evaluate(objective, near + spread * rng.normal(size=START.shape)) < best + 3e-3
+        ).all()
 
 
-def test_clicks_are_most_where_the_best_documents_have_the_most_examined_slots():
-    found = climb(Clicks(REWARD), np.zeros((4, 5)), EXAMINATION, 1e-8, 300)
-    value = (expected_exposure(found, EXAMINATION) * REWARD).sum(axis=1)
-    # Plackett-Luce cannot put the second best last, and slot 2 is examined less than slot 3.
-    ordered = np.sort(REWARD, axis=1)[:, ::-1][:, :3]
-    assert (value >= ordered @ EXAMINATION - 0.01).all()
+@every_objective
+def test_climbing_from_elsewhere_leads_to_the_same_value(objective):
+    best = evaluate(objective, climb(objective, START, READ_DOWN, 1e-7, 200))
+    elsewhere = START + 2.0 * np.random.default_rng(0).normal(size=START.shape)
+    other = evaluate(objective, climb(objective, elsewhere, READ_DOWN, 1e-7, 200))
+    np.testing.assert_allclose(other, best, atol=5e-3)
+
+
+def test_most_clicks_are_those_of_the_best_documents_in_order():
+    found = climb(Clicks(REWARD), START, READ_DOWN, 1e-8, 200)
+    ordered = -np.sort(-np.where(np.isfinite(START), REWARD, 0.0), axis=1)[:, :3]
+    np.testing.assert_allclose(evaluate(Clicks(REWARD), found), ordered @ READ_DOWN, atol=1e-3)
+
+
+def test_the_lower_bound_is_highest_at_the_logging_policy_where_nothing_was_clicked():
+    bound = LowerBound(np.zeros((4, 5)), LOGGING, np.ones(4))
+    found = climb(bound, START, READ_DOWN, 1e-9, 200)
+    np.testing.assert_allclose(expected_exposure(found, READ_DOWN), LOGGING, atol=1e-3)

@@ -172,16 +172,16 @@ def test_the_bound_of_the_mean_is_bolder_than_those_of_the_queries(log, world, l
     assert spread[0] > spread[1]
 
 
-def test_with_inverted_clicks_prpo_loses_little_and_ips_much(log, world, user, logging):
+def test_with_inverted_clicks_prpo_keeps_its_share_of_the_value_and_ips_does_not(
+    log, world, user, logging
+):
     lies = dataclasses.replace(log, clicks=~log.clicks)
     before = value(logging, user, world)
-    ips, prpo, narrow = (
-        value(learn(name, lies, world, logging, **choices), user, world)
-        for name, choices in (("ips", {}), ("prpo", {}), ("prpo", {"low": 0.9, "high": 1.1}))
-    )
-    assert ips < 0.6 * before
-    assert prpo > ips + 0.1 * before
-    assert narrow > 0.9 * before
+    ips = value(learn("ips", lies, world, logging), user, world)
+    assert ips < 0.5 * before
+    for low in (0.5, 0.8, 0.9):
+        policy = learn("prpo", lies, world, logging, low=low, high=1.0 / low)
+        assert value(policy, user, world) > max((low - 0.01) * before, ips)
 
 
 def test_factors_of_one_keep_the_logging_policy(log, world, logging):
@@ -199,7 +199,7 @@ def test_the_log_says_how_much_attention_where_documents_were_shown_often(log, w
 
 @every_name
 def test_an_unknown_choice_is_an_error(name, log, world, logging):
-    with pytest.raises(TypeError, match="has no choice strength; it has: .*clip"):
+    with pytest.raises(TypeError, match="has no choice strength; it has: "):
         learn(name, log, world, logging, strength=1.0)
 
 
