@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from ...clickmodels import PBM, fit
 from ...common import checks
-from ...common.typing import Booleans, Floats, Integers
+from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ..base import Policy
 from ..plackett_luce import PlackettLuce
 from ..propensities import check_logging
 from ..slates.placements import PAGES
+from ..wrapper import PolicyWrapper
 from .climb import climb
 from .exposure import expected_exposure
 
@@ -31,6 +32,8 @@ class Evidence:
 
     Attributes
     ----------
+    logging : Policy
+        Who made the log, out of its wrappers.
     queries : (A,)
     examination : (K,)
         Probability that a slot is examined, over that of the most examined slot.
@@ -44,10 +47,9 @@ class Evidence:
     logits : (A, N)
         Where learning begins: those of the logging policy, or of the Plackett-Luce policy with the
         most similar exposures; -inf = no candidate.
-    lowest : float
-        The lowest logit that the policy learned may have, below its query's largest.
     """
 
+    logging: Policy
     queries: Integers
     examination: Floats
     impressions: Floats
@@ -55,12 +57,16 @@ class Evidence:
     shown: Floats
     logging_exposure: Floats
     logits: Floats
-    lowest: float
 
     @property
-    def candidates(self) -> Booleans:
-        """What the logging policy can show, (A, N)."""
-        return np.isfinite(self.logits)
+    def temperature(self) -> float:
+        """That of the logging policy if it is a Plackett-Luce policy, otherwise 1."""
+        return self.logging.temperature if isinstance(self.logging, PlackettLuce) else 1.0
+
+    @property
+    def lowest_logit(self) -> float:
+        """What a logit may be below its query's largest, so that its weight does not underflow."""
+        return -_LOWEST / max(self.temperature, 1.0)
 
     @property
     def share(self) -> Floats:
@@ -120,13 +126,15 @@ def gather_evidence(
     check_logging(log, logging)
     attention = _check_examination(examination, log, world)
     asked, shown, clicks, impressions = _count(log, world, attention)
-    exposure, exact = _logging_exposure(logging, asked, shown, impressions, attention, seed)
-    lowest = -_LOWEST
-    if exact is None:
-        logits = _fit_logits(exposure, attention)
+    while isinstance(logging, PolicyWrapper):
+        logging = logging.policy
+    if isinstance(logging, PlackettLuce):
+        logits = _logits_of(logging, asked)
+        exposure = expected_exposure(logits, attention)
     else:
-        logits = _raise_lowest(exact)
-        lowest = -_LOWEST / max(_temperature(logging), 1.0)
+        exposure = _find_exposure(logging, asked, shown, impressions, attention, seed)
+        logits = _fit_logits(exposure, attention)
+    exposure = np.where(np.isfinite(logits), np.maximum(exposure, _LEAST), 0.0)
     never = (clicks > 0) & ~np.isfinite(logits)
     if never.any():
         row, document = np.argwhere(never)[0]
@@ -134,7 +142,7 @@ def gather_evidence(
             f"the log shows document {document} for query {asked[row]}, which the logging policy "
             "never does"
         )
-    return Evidence(asked, attention, impressions, clicks, shown, exposure, logits, lowest)
+    return Evidence(logging, asked, attention, impressions, clicks, shown, exposure, logits)
 
 
 def _check_examination(examination: ArrayLike | None, log: ClickLog, world: World) -> Floats:
@@ -169,22 +177,19 @@ def _count(
     return asked, shown, add_up(weight * log.clicks[row, slot]), pages[asked]
 
 
-def _temperature(logging: Policy) -> float:
-    return logging.temperature if isinstance(logging, PlackettLuce) else 1.0
+def _logits_of(logging: PlackettLuce, asked: Integers) -> Floats:
+    """Return the logits (A, N) of the queries asked, 0 for the largest of each."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(logging.weights[asked]) / logging.temperature
+    logits -= logits.max(axis=1, keepdims=True)
+    return np.where(np.isfinite(logits), np.maximum(logits, -_LOWEST), -np.inf)
 
 
-def _logging_exposure(
+def _find_exposure(
     logging: Policy, asked: Integers, shown: Floats, impressions: Floats, examination: Floats,
     seed: int,
-) -> tuple[Floats, Floats | None]:  # fmt: skip
-    """Return ρ₀ (A, N), and the logging policy's logits (A, N) if it is a Plackett-Luce policy."""
-    if isinstance(logging, PlackettLuce):
-        with np.errstate(divide="ignore"):
-            logits = np.log(logging.weights[asked]) / logging.temperature
-        some = np.isfinite(logits)
-        logits -= np.where(some, logits, -np.inf).max(axis=1, keepdims=True)
-        exposure = expected_exposure(_raise_lowest(logits), examination)
-        return np.where(some, np.maximum(exposure, _LEAST), 0.0), logits
+) -> Floats:  # fmt: skip
+    """Return the expected exposures (A, N) of a policy that is not Plackett-Luce."""
     exposure = np.zeros(shown.shape)
     for row, query in enumerate(asked.tolist()):
         placements = logging.placements(query, PAGES, seed)
@@ -192,11 +197,7 @@ def _logging_exposure(
         if placements.standard_error is not None:
             drawn = exposure[row] * PAGES + shown[row]
             exposure[row] = drawn / (PAGES + impressions[row])
-    return np.where(exposure > 0, np.maximum(exposure, _LEAST), 0.0), None
-
-
-def _raise_lowest(logits: Floats) -> Floats:
-    return np.where(np.isfinite(logits), np.maximum(logits, -_LOWEST), -np.inf)
+    return exposure
 
 
 def _fit_logits(exposure: Floats, examination: Floats) -> Floats:

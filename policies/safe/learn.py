@@ -35,7 +35,7 @@ BOUNDS = ("query", "mean")
 
 def _climb(evidence: Evidence, objective: Objective, logits: Floats, steps: int) -> Floats:
     enough = _ENOUGH * evidence.clicks_per_page
-    return climb(objective, logits, evidence.examination, enough, steps, evidence.lowest)
+    return climb(objective, logits, evidence.examination, enough, steps, evidence.lowest_logit)
 
 
 def learn_from_clicks(
@@ -193,16 +193,16 @@ def safe_policy(
     if slots != log.slots:
         raise ValueError(f"slots is {slots}, but the log has {log.slots}")
     evidence = gather_evidence(log, world, logging, examination, seed)
-    return _make_policy(_SAFE[name](evidence, **choices), evidence, world, logging)
+    return _make_policy(_SAFE[name](evidence, **choices), evidence, world)
 
 
-def _make_policy(logits: Floats, evidence: Evidence, world: World, logging: Policy) -> Policy:
-    """Return the policy of logits (A, N), and ``logging`` for the queries not asked."""
-    asked, temperature, weights = evidence.queries, 1.0, np.zeros(logging.shape)
+def _make_policy(logits: Floats, evidence: Evidence, world: World) -> Policy:
+    """Return the policy of logits (A, N), and the logging policy for the queries not asked."""
+    asked, logging, weights = evidence.queries, evidence.logging, np.zeros(world.candidates.shape)
     if isinstance(logging, PlackettLuce):
-        temperature, weights = logging.temperature, logging.weights.copy()
-    weights[asked] = np.exp(logits * temperature)
-    policy = PlackettLuce(weights, temperature, logging.slots)
+        weights = logging.weights.copy()
+    weights[asked] = np.exp(logits * evidence.temperature)
+    policy = PlackettLuce(weights, evidence.temperature, logging.slots)
     policy.fingerprint = world.fingerprint
     if isinstance(logging, PlackettLuce) or len(asked) == world.n_queries:
         return policy

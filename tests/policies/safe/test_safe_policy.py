@@ -132,6 +132,35 @@ def test_what_a_deterministic_policy_never_shows_is_not_shown(name, world, user)
     assert (policy.weights[shown] > 0).all()
 
 
+def test_an_estimated_logging_policy_will_do(log, world, user, logging):
+    bare = dataclasses.replace(log, log_propensity=None)
+    policy = learn("prpo", bare, world, policies.estimate_logging(bare, world))
+    assert isinstance(policy, PlackettLuce)
+    assert value(policy, user, world) == pytest.approx(
+        value(learn("prpo", log, world, logging), user, world), abs=0.1
+    )
+
+
+class Drawn(Mixture):
+    """A mixture whose placements are drawn."""
+
+    def placements(self, query, pages=1_000, seed=0):
+        return Policy.placements(self, query, pages, seed)
+
+    def slate_moments(self, query, samples=1_000, seed=0):
+        return Policy.slate_moments(self, query, samples, seed)
+
+
+def test_the_seed_is_that_of_drawn_pages(world, user, logging):
+    drawn = Drawn([logging, Uniform(world, SLOTS)], [0.8, 0.2])
+    log = envs.collect(world, user, drawn, 2_000, seed=1)
+    first, again, other = (
+        learn("prpo", log, world, drawn, seed=seed, steps=3).weights for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first, other, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["exposure-risk", "prpo"])
 def test_documents_never_shown_get_no_more_attention(name, world, user):
     rng = np.random.default_rng(0)
