@@ -1,6 +1,7 @@
 """Policies: distributions over rankings, given a query."""
 
 from .base import Policy, register
+from .by_query import ByQuery
 from .cached import Remembering
 from .deployed_rankings import DeployedRankings
 from .deterministic import Found, Ranker
@@ -24,12 +25,14 @@ from .recommenders.recommend import (
     recommender_names,
     stochastic_recommender,
 )
+from .safe.learn import safe_policy, safe_policy_choices, safe_policy_names
+from .safe.staging import stage, staged_share
 from .slates.moments import SlateMoments, slate_marginals, slate_moments
 from .slates.placements import Placements
 from .slates.pseudoinverse import SlatePseudoinverse, slate_pseudoinverse
 
 __all__ = [
-    "DeployedRankings", "EstimatedLogging", "Found", "GivenSet", "Mixture", "Placed",
+    "ByQuery", "DeployedRankings", "EstimatedLogging", "Found", "GivenSet", "Mixture", "Placed",
     "Placements", "PlackettLuce", "Policy", "Preferences", "Product", "Ranker", "Remembering",
     "SlateLearner", "SlateMoments", "SlatePseudoinverse", "UncertainPropensities", "Uniform",
     "best_pages", "best_place", "epsilon_uniform", "estimate_logging", "feature_group",
@@ -37,6 +40,7 @@ __all__ = [
     "greedy_slates", "log_set_probability", "logging_policy", "marginals_given_set",
     "max_reward", "named_ranker", "p_alpha", "page_log_prob", "rank_marginals", "ranker_names",
     "ranker_scores", "recommender", "recommender_choices", "recommender_names", "register",
-    "slate_marginals", "slate_moments", "slate_pseudoinverse", "stochastic",
-    "stochastic_recommender", "top_down", "usual_places",
+    "safe_policy", "safe_policy_choices", "safe_policy_names", "slate_marginals", "slate_moments",
+    "slate_pseudoinverse", "stage", "staged_share", "stochastic", "stochastic_recommender",
+    "top_down", "usual_places",
 ]  # fmt: skip

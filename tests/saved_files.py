@@ -153,6 +153,7 @@ def make_policies(world: data.World) -> Iterator[tuple[str, policies.Policy]]:
         "PlackettLuce": drawing,
         "Ranker": policies.Ranker(rng.normal(size=shape), SLOTS),
         "Mixture": find("policies", "Mixture")([uniform, drawing], [0.25, 0.75]),
+        "ByQuery": find("policies", "ByQuery")([uniform, drawing], [0, 1, 1, 0]),
         "Product": find("policies", "Product")(rng.dirichlet(np.ones(shape[1]), (4, SLOTS))),
         "Remembering": find("policies", "Remembering")(drawing, samples=500),
         "SlotPolicy": find("agents", "SlotPolicy")(
