@@ -10,6 +10,7 @@ from .compare.comparison_pictures import (
     training_curves,
 )
 from .constants import CLICK_MODELS, LOGGINGS, ORACLE, SHIFT_MODELS, TEST_POLICIES, USERS
+from .cure.cure_study import CureStudy
 from .curse.curse_pictures import curse_picture, curse_table
 from .curse.curse_study import Curse, CurseCell, curse_cell
 from .engine.artefacts import LogCell
@@ -54,7 +55,7 @@ from .worlds import WorldSetting
 
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
-    "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "Curse",
+    "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "CureStudy", "Curse",
     "CurseCell", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell", "LogSetting",
     "Measurements", "Outcome", "OwnLogReport", "Placing", "Promises", "Protocol", "ProtocolCell",
     "RankingMetrics", "Recommend", "RecommendationCurse", "Released", "Report", "Results",

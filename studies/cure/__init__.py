@@ -1,0 +1,1 @@
+"""Cures of the curse: informed priors, pessimism, and policies without a click model."""

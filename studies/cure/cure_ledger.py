@@ -1,0 +1,60 @@
+"""What the study of cures claims, tested over its seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..claims import LEVEL, Claim, Finding, every_above
+from ..engine.rows import Row, distinct, where
+from .cures import PLAIN
+
+CAREFUL = ("exposure, careful", "score, careful")
+RULES = (
+    "A seed draws world, log and fit. Values are means over a seed's settings (user, log, model), "
+    f"compared within the seed and tested over seeds by paired {1 - LEVEL:.0%} Student-t intervals."
+)
+_QUARTER = 0.25
+
+
+def cure_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Return the claims with their verdicts."""
+    priors = [cure for cure in distinct(rows, "cure") if cure in ("exposure", "score")]
+    careful = [cure for cure in CAREFUL if where(rows, cure=cure)]
+    everywhere = {user: where(rows, user=user) for user in distinct(rows, "user")}
+    return [
+        Claim("Without a cure, models promise more than users deliver", "", (
+            every_above("gap above 0", {
+                user: _by_seed(part, PLAIN, "gap") for user, part in everywhere.items()
+            }),
+        )),
+        Claim("Priors that know why a document was not shown choose better policies", "", tuple(
+            every_above(f"deployed: {cure} - none", {
+                user: _by_seed(part, cure, "deployed") - _by_seed(part, PLAIN, "deployed")
+                for user, part in everywhere.items()
+            }) for cure in priors
+        )),
+        Claim("Careful policies earn more than the policy that made the log", "", tuple(
+            every_above(f"lift of {cure}", {
+                user: _by_seed(part, cure, "lift") for user, part in everywhere.items()
+            }) for cure in careful
+        )),
+        Claim("Their promises are kept: a quarter of the gap is left at most", "", tuple(
+            _quarter(cure, rows) for cure in careful
+        )),
+    ]  # fmt: skip
+
+
+def _by_seed(rows: Sequence[Row], cure: str, key: str) -> np.ndarray:
+    """Return the mean over a seed's settings, for each seed in order."""
+    part = where(rows, cure=cure)
+    seeds = sorted(distinct(part, "seed"))
+    return np.array([np.mean([row[key] for row in where(part, seed=seed)]) for seed in seeds])
+
+
+def _quarter(cure: str, rows: Sequence[Row]) -> Finding:
+    sizes = [{**row, "size": abs(row["gap"])} for row in rows]
+    left = _by_seed(sizes, cure, "size") / _by_seed(sizes, PLAIN, "size")
+    test = f"{_QUARTER:g} - mean |gap| of {cure} / mean |gap| of none"
+    return every_above(test, {"": _QUARTER - left})

@@ -1,0 +1,127 @@
+"""Tables of cures: over all settings, for one user and log, and step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...evaluation import Metric, ResultTable
+from ...evaluation.reporting.formats import PlainTable
+from ..engine.rows import Row, distinct, mean_of, where
+from .cures import PLAIN
+
+_COLUMNS = {  # what is compared: True where lower is better, None where neither is
+    "promised": None, "deployed": False, "gap": None, "lift": False,
+}  # fmt: skip
+
+
+def settings_of(rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """Return the settings of rows, each once: user, log and model."""
+    keys = ("user", "logging", "model")
+    return list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
+
+
+def setting_means(rows: Sequence[Row], cure: str, key: str) -> dict[tuple[str, str, str], float]:
+    """Return a field's mean over seeds in each setting."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for row in where(rows, cure=cure):
+        found.setdefault((row["user"], row["logging"], row["model"]), []).append(row[key])
+    return {place: float(np.mean(values)) for place, values in found.items()}
+
+
+def summary_table(rows: Sequence[Row]) -> PlainTable:
+    """Return a row for each cure over all settings (user, log and model), means over seeds."""
+    count, seeds = len(settings_of(rows)), len(distinct(rows, "seed"))
+    table = PlainTable(
+        f"Cures over {count} settings (user, log, model) and {seeds} seeds, clicks per page; "
+        f"logging policy {mean_of(rows, 'logging_value').mean:.3f}, best ranking found "
+        f"{mean_of(rows, 'best').mean:.3f}",
+        "cure",
+        ["promised", "deployed", "mean |gap|", "lift", "settings at or above the log",
+         "above no cure", "least against no cure", "never shown"],
+        f"Each number of settings is out of {count}, by means over seeds. mean |gap|: of the "
+        "settings' mean |promised - deployed| over seeds. least against no cure: the worst "
+        "setting's deployed value as a change of the uncured one. never shown: share of slots with "
+        "documents that the log never showed for the query.",
+    )  # fmt: skip
+    plain = setting_means(rows, PLAIN, "deployed")
+    for cure in distinct(rows, "cure"):
+        part = where(rows, cure=cure)
+        lifts, deployed = setting_means(rows, cure, "lift"), setting_means(rows, cure, "deployed")
+        changes = [deployed[place] / plain[place] - 1.0 for place in deployed]
+        table.add(cure, [
+            f"{mean_of(part, 'promised').mean:.3f}", f"{mean_of(part, 'deployed').mean:.3f}",
+            f"{np.mean([abs(row['gap']) for row in part]):.3f}",
+            f"{mean_of(part, 'lift').mean:+.3f}",
+            f"{sum(lift >= 0 for lift in lifts.values())}",
+            "–" if cure == PLAIN else f"{sum(change > 0 for change in changes)}",
+            "–" if cure == PLAIN else f"{min(changes):+.1%}",
+            f"{mean_of(part, 'never_shown').mean:.1%}",
+        ])  # fmt: skip
+    return table
+
+
+def setting_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
+    """Return the table of one user and log, a row for each model and cure."""
+    chosen = where(rows, user=user, logging=logging)
+    parts = {
+        f"{model}, {cure}": where(chosen, model=model, cure=cure)
+        for model in distinct(chosen, "model")
+        for cure in distinct(chosen, "cure")
+    }
+    metrics = [
+        Metric(
+            name, bool(lower), digits=3, exclude=tuple(parts) if lower is None else (),
+            arrow=lower is not None,
+        )
+        for name, lower in _COLUMNS.items()
+    ]  # fmt: skip
+    lines = {"best": "best", "logging policy": "logging_value", "random": "random"}
+    text = ", ".join(f"{name} {mean_of(chosen, key).mean:.3f}" for name, key in lines.items())
+    title = f"{user} user, log by {logging}, clicks per page; {text}"
+    table = ResultTable(metrics, title, subject="model, cure")
+    for name, part in parts.items():
+        values = {key: [row[key] for row in part] for key in _COLUMNS}
+        table.add(name, values, [row["seed"] for row in part])
+    return table
+
+
+def frontier_table(rows: Sequence[Row]) -> PlainTable:
+    """Return what growing pessimism removes of the gap and leaves of the lift, by prior."""
+    table = PlainTable(
+        "Growing pessimism, means over users, logs and seeds, clicks per page", "model, prior, λ",
+        ["promised", "deployed", "gap", "mean |gap|", "lift", "never shown"],
+        "λ: pages are scored by the model at the quantile Φ(-λ) of every pair.",
+    )  # fmt: skip
+    for model in distinct(rows, "model"):
+        for cure in distinct(where(rows, model=model), "cure"):
+            part = where(rows, model=model, cure=cure)
+            numbers = [mean_of(part, key).mean for key in ("promised", "deployed", "gap")]
+            size = float(np.mean([abs(row["gap"]) for row in part]))
+            table.add(f"{model}, {cure}", [
+                *(f"{number:.3f}" for number in (*numbers, size)),
+                f"{mean_of(part, 'lift').mean:+.3f}", f"{mean_of(part, 'never_shown').mean:.1%}",
+            ])  # fmt: skip
+    return table
+
+
+def safe_table(rows: Sequence[Row], cured: Sequence[Row]) -> PlainTable:
+    """Return the policies without a click model beside those chosen inside models."""
+    loggings = distinct(rows, "logging")
+    table = PlainTable(
+        "Policies learned from the log without a click model, and those of models: mean lift over "
+        "users, models and seeds, clicks per page", "policy",
+        [*(f"log by {logging}" for logging in loggings), "all", "worst of a seed", "coverage"],
+    )  # fmt: skip
+    for source in (rows, cured):
+        for name in distinct(source, "cure"):
+            part = where(source, cure=name)
+            means = [mean_of(where(part, logging=one), "lift").mean for one in loggings]
+            label = name if source is rows else f"Max-Reward, cure: {name}"
+            table.add(label, [
+                *(f"{mean:+.3f}" for mean in means), f"{mean_of(part, 'lift').mean:+.3f}",
+                f"{min(row['lift'] for row in part):+.3f}",
+                f"{mean_of(part, 'coverage').mean:.1%}",
+            ])  # fmt: skip
+    return table
