@@ -57,7 +57,10 @@ class Agent:
     pages : int
         Result pages shown so far, which is what a budget counts.
     budget : int
-        Pages that are enough on a small world (20 queries of 10 documents).
+        Pages that are enough on the standard task (benchmarks/agents.py), whatever its user.
+    budget_reading_down : int or None
+        Pages that reach 99% of its final share there where the user reads down the page, if those
+        are fewer.
     action : str
         How it fills a page: ``"scores"``, ``"ranking"`` or ``"slots"``.
     aims_at : str
@@ -77,6 +80,7 @@ class Agent:
 
     name: ClassVar[str] = ""
     budget: ClassVar[int] = 100_000
+    budget_reading_down: ClassVar[int | None] = None
     action: ClassVar[str] = "ranking"
     aims_at: ClassVar[str] = "Max-Reward"
     needs_features: ClassVar[bool] = False
@@ -130,6 +134,11 @@ class Agent:
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a ``state``; ``pages`` is restored by the caller."""
         raise NotImplementedError(f"{type(self).__name__} has no checkpoints")
+
+    @classmethod
+    def budget_inside(cls, reads_down: bool) -> int:
+        """Return the pages that are enough inside a model whose users read down, or may not."""
+        return (cls.budget_reading_down if reads_down else None) or cls.budget
 
     @property
     def has_checkpoints(self) -> bool:

@@ -52,6 +52,7 @@ class PolicyGradient(Bandit):
     """
 
     budget = 3_000_000
+    budget_reading_down = 1_000_000
     variants: ClassVar[dict[str, dict[str, Any]]] = {"features": {"features": True}}
     learned = ("mean_returns", "asked")
     by_slot = True

@@ -25,6 +25,7 @@ import torch
 from _measure import Row, judge, new_parser, new_table, save_rows, show
 
 from clickgym import agents, clickmodels, data, envs, evaluation, policies
+from clickgym.common.runtime import keep_freed_memory
 from clickgym.evaluation.reporting.figures import new_figure, save_figure
 
 TASKS = {"standard": (100, 30, ("DBN", "CoCM-mismatch")), "small": (20, 10, ("DBN",))}
@@ -141,6 +142,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="file for share against seconds")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()
     held = options.task == "standard" and options.reward == "expected_clicks"
     courses, rows = {}, []
     for user in options.user or TASKS[options.task][2]:

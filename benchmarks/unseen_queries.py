@@ -18,6 +18,7 @@ import torch
 from _measure import Row, new_parser, new_table, save_rows, show
 
 from clickgym import agents, clickmodels, data, envs, evaluation, policies
+from clickgym.common.runtime import keep_freed_memory
 from clickgym.evaluation.reporting.figures import new_figure, save_figure
 
 SLOTS, TRAINED = 10, 0.8
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="file for the bars")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()
     of_users, rows = {}, []
     for user in options.user:
         by_seed = [shares(user, options.queries, seed) for seed in range(options.seeds)]

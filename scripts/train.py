@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from clickgym import agents, clickmodels, data, studies
-from clickgym.common.runtime import say
+from clickgym.common.runtime import keep_freed_memory, say
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
 from clickgym.scripts._shared.command_inputs import (
@@ -84,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     settings = parse(Train, "train", arguments)
     torch.set_num_threads(1)  # small networks: several threads would slow each other down
+    keep_freed_memory()
     require_known("agent", settings.agent, agents.names())
     out = Path(settings.out)
     pages = settings.pages or agents.agent_class(settings.agent).budget

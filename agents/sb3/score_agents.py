@@ -42,6 +42,7 @@ class PPOAgent(_ScoresAgent):
     """
 
     budget = 500_000
+    budget_reading_down = 350_000
     places_blocks = True
 
     @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class SACAgent(_ScoresAgent):
     4 N bytes per page.
     """
 
-    budget = 350_000
+    budget = 250_000
+    budget_reading_down = 150_000
 
     @dataclass(frozen=True)
     class Settings(ReplaySettings):
@@ -102,7 +104,7 @@ class SACAgent(_ScoresAgent):
         learning_rate: float = number(3e-3)
         half_life: float = number(200_000.0)
         gradient_steps: int = count(3)
-        buffer_size: int = count(100_000)
+        buffer_size: int = count(25_600)
         entropy: float = number(0.002, least=0)
         spread: float = number(0.5)
         sharpness: float = number(15.0)

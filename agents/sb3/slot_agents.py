@@ -23,6 +23,7 @@ class MaskablePPOAgent(StableBaselinesAgent):
     """
 
     budget = 250_000
+    budget_reading_down = 175_000
     action = "slots"
 
     @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class DQNAgent(StableBaselinesAgent):
     buffer.
     """
 
-    budget = 200_000
+    budget = 300_000
+    budget_reading_down = 100_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2

@@ -11,6 +11,7 @@ from typing import Any, NotRequired, Self
 from ... import agents, envs, evaluation, policies
 from ...agents import Agent
 from ...agents.task import TRAINING_REWARDS
+from ...clickmodels.registry import registered_class
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
@@ -135,7 +136,7 @@ class Compare(Study):
     quick: bool = setting(False, "one seed, whatever --seeds says", later=True)
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     pages: int = setting(
-        50_000, "budget of every agent in result pages, or own for the agent's own", word="own",
+        0, "budget of every agent in result pages, or own for the agent's own", word="own",
         least=0,
     )
     budgets: tuple[tuple[str, int], ...] = setting(
@@ -186,13 +187,19 @@ class Compare(Study):
             "fitting models", fit_cell, learned, FIT_VERSION, FITTED, "fits", required=False
         )
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
+        down = {
+            name: name != TRUE_USER and registered_class(name).reads_down for name in self.models
+        }
         classes = {name: agents.agent_class(name) for name in self.agents}
         documents = "" if self.documents == "all" else self.documents
         cells = [
-            CompareCell(name, fit, spent[name] or cls.budget, self._settings(cls), documents)
+            CompareCell(
+                name, fit, spent[name] or cls.budget_inside(down[fit.model]),
+                self._settings(cls), documents,
+            )
             for fit in fits
             for name, cls in classes.items()
-        ]
+        ]  # fmt: skip
         yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
 
     def _settings(self, cls: type[Agent]) -> dict[str, Any]:

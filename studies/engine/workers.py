@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import joblib
 
 from ...common.progress import progress, quiet
-from ...common.runtime import import_extra
+from ...common.runtime import import_extra, keep_freed_memory
 
 Result = TypeVar("Result")
 
@@ -35,11 +35,12 @@ def run(
 
 
 def with_one_thread(function: Callable[..., Result], cell: tuple[Any, ...]) -> Result:
-    """Return ``function(*cell)``, computed with one torch thread."""
+    """Return ``function(*cell)``, computed with one torch thread; freed memory is kept."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    keep_freed_memory()
     try:
         with quiet():
             return function(*cell)

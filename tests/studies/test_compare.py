@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clickgym import evaluation
+from clickgym import agents, evaluation
 from clickgym.studies import Compare
 from clickgym.studies.compare.comparison import CompareCell, compare_cell
 from clickgym.studies.engine.artefacts import FitCell
@@ -24,12 +24,22 @@ def test_quick_is_the_first_seed_of_the_whole_run():
     assert quick == whole[:1]
 
 
+def test_agents_get_the_budget_of_those_who_read_down_where_a_model_does():
+    study = Compare(("PPO",), ("PBM", "CoCM"), ("DBN",), world=SMALL_WORLD, seeds=1)
+    *_, last = study.stages(Path("folder"), {})
+    budgets = {cell.fit.model: cell.pages for cell in last.cells}
+    cls = agents.agent_class("PPO")
+    assert budgets == {"PBM": cls.budget_reading_down, "CoCM": cls.budget}
+    assert cls.budget_reading_down < cls.budget
+
+
 def test_what_agents_may_show_is_in_the_key_unless_it_is_everything():
     (every,), (shown,) = (
         training_cells(seeds=1, documents=documents) for documents in ("all", "shown")
     )
     fit, settings = every.fit, every.settings
-    assert cell_key(every, "1") == cell_key(CompareCell("CascadeUCB1", fit, 50_000, settings), "1")
+    same = CompareCell("CascadeUCB1", fit, 100_000, settings)
+    assert cell_key(every, "1") == cell_key(same, "1")
     assert cell_key(every, "1") != cell_key(shown, "1")
 
 
