@@ -12,6 +12,8 @@ from ... import agents, envs, evaluation, policies
 from ...agents import Agent
 from ...agents.task import TRAINING_REWARDS
 from ...clickmodels.registry import registered_class
+from ...clickmodels.uncertainty.caution import AUTO
+from ...clickmodels.uncertainty.exposure import PLAIN, PRIORS
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
@@ -53,7 +55,8 @@ class CompareCell:
 
     ``settings`` are all of the agent's, so that changed defaults make another cell, and the reward
     of agents that learn from it (see ``agents.train``). ``documents`` that the agent may show:
-    "" for all candidates, or "shown" for those that the training log has shown.
+    "" for all candidates, or "shown" for those that the training log has shown. ``pessimism`` of
+    the model that it learns in, "" for none: see ``ClickModel.pessimistic``.
     """
 
     agent: str
@@ -61,6 +64,7 @@ class CompareCell:
     pages: int = 50_000
     settings: dict[str, Any] = field(default_factory=dict)
     documents: str = field(default="", metadata={"key": "given"})
+    pessimism: str = field(default="", metadata={"key": "given"})
 
 
 _POINT = {  # of a training run
@@ -77,6 +81,8 @@ def compare_cell(cell: CompareCell) -> Result:
     import_modules(fit.modules)
     world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
+    if cell.pessimism:
+        inside = inside.pessimistic(_read_pessimism(cell.pessimism))
     source = {"user" if fit.model == TRUE_USER else "click_model": inside}
     allowed = world
     if cell.documents == "shown":
@@ -105,6 +111,19 @@ def _random(user: str, world: WorldSetting, slots: int) -> float:
     """Return the value of a random ranking."""
     known, true = world_of(world), user_of(user, world, slots)
     return evaluation.value(policies.Uniform(known, slots), true, known).value
+
+
+def _read_pessimism(text: str) -> float | str:
+    """Return λ; "auto" stays as it is."""
+    try:
+        return text if text == AUTO else float(text)
+    except ValueError:
+        raise ValueError(f"takes a number or {AUTO}, not {text!r}") from None
+
+
+def _check_pessimism(text: str) -> str:
+    _read_pessimism(text)
+    return text
 
 
 def _read_budget(text: str) -> tuple[str, int]:
@@ -148,6 +167,13 @@ class Compare(Study):
         "all", "what agents may show: all candidates, or documents of the log",
         choices=("all", "shown"), later=True,
     )
+    prior: str = setting(
+        "plain", "what the fits believe of a document before its clicks", choices=PRIORS, later=True
+    )
+    pessimism: str = setting(
+        "", "of the models that agents learn in: standard deviations, or auto: what the log says",
+        read=_check_pessimism, metavar="λ", absent="none", later=True,
+    )
     logging: str = setting("epsilon-oracle")
     impressions: int = setting(100_000, least=10)
     slots: int = setting(10)
@@ -169,6 +195,8 @@ class Compare(Study):
             checks.choice(name, self.agents, "budgets")
             checks.positive_integer(pages, "budgets", 0)
         require_generative([name for name in self.models if name != TRUE_USER])
+        if self.pessimism:
+            _read_pessimism(self.pessimism)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the training runs."""
@@ -176,7 +204,7 @@ class Compare(Study):
             FitCell(
                 user, self.logging, seed, str(folder / "models"), self.world,
                 self.impressions, self.slots, model=model, modules=self.modules,
-                source=model_source(model),
+                source=model_source(model), prior="" if self.prior == PLAIN else self.prior,
             )
             for seed in range(1 if self.quick else self.seeds)
             for model in longest_first(self.models)
@@ -196,6 +224,7 @@ class Compare(Study):
             CompareCell(
                 name, fit, spent[name] or cls.budget_inside(down[fit.model]),
                 self._settings(cls), documents,
+                self.pessimism if fit.model != TRUE_USER else "",
             )
             for fit in fits
             for name, cls in classes.items()

@@ -57,13 +57,14 @@ class FitCell(LoggedCell):
     """A click model and the log that it is fitted to; it is written to ``folder``.
 
     ``modules`` are imported first: they may register models and agents of one's own. ``source`` is
-    a hash of the file of such a model.
+    a hash of the file of such a model. ``prior`` is the fit's, "" for the plain one.
     """
 
     model: str = field(kw_only=True)
     parameters: str = "table"
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
     source: str = field(default="", metadata={"key": "given"})
+    prior: str = field(default="", metadata={"key": "given"})
 
     @property
     def path(self) -> Path:
@@ -87,7 +88,13 @@ def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
     world = world_of(cell.world)
-    model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
+    informed: dict[str, Any] = {}
+    if cell.prior:
+        informed["prior"] = cell.prior
+    if cell.prior == "score":
+        informed["logging"] = logging_of(cell.logging, cell.world, cell.slots)
+    own = cell.seed, cell.parameters
+    model = fit_parts(cell.model, train, validation, world, *own, **informed)
     return model, evaluation.perplexity(model, test).mean
 
 
@@ -99,17 +106,20 @@ def fit_parts(
     seed: int,
     parameters: str,
     training: str = "",
+    **informed: Any,
 ) -> clickmodels.ClickModel:
     """Return a model fitted to a log's parts; embeddings are for models with that choice.
 
-    ``training`` names the settings of networks; "" for the usual ones.
+    ``training`` names the settings of networks; "" for the usual ones. ``informed`` are the prior
+    of the fit and what it needs, if it is not the plain one.
     """
     kind = parameters_of(name, parameters)
     trained = kind == EMBEDDING or registered_class(name).network is not None
     settings: dict[str, Any] = {"training": training} if training and trained else {}
     return clickmodels.fit(
-        name, train, world, seed=seed, validation=validation, parameters=kind, **settings
-    )
+        name, train, world, seed=seed, validation=validation, parameters=kind,
+        **settings, **informed,
+    )  # fmt: skip
 
 
 def fitted_model(cell: FitCell) -> clickmodels.ClickModel:
