@@ -23,10 +23,10 @@ import numpy as np
 
 from ...common.typing import Floats
 
-_EARLY = -18.0  # log of the expected arrivals before the grid begins
+_EARLY = -14.0  # log of the expected arrivals before the grid begins
 _SURE = 3.4  # a document has arrived exp(3.4) = 30 of its mean times later, but for 1e-13
-_STEP = 0.8  # of the grid of log-time, over sqrt(K)
-_WIDEST = 0.4
+_STEP = 1.2  # of the grid of log-time, over sqrt(K)
+_WIDEST = 0.5
 _NUMBERS = 1 << 20  # of an array of a block of queries: it takes about five of them
 
 PullBack = Callable[[Floats], Floats]
@@ -68,8 +68,8 @@ def expose(logits: Floats, examination: Floats) -> tuple[Floats, PullBack]:
 
     Notes
     -----
-    Trapezoids on a grid of log-time; exact to about 1e-7. Costs O(Q N K) for each of its points, of
-    which there are 80 to 200, more where logits are far apart; the pull-back costs the same again.
+    Trapezoids on a grid of log-time; exact to about 1e-6. Costs O(Q N K) for each of its points, of
+    which there are 50 to 150, more where logits are far apart; the pull-back costs the same again.
     """
     logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     n_docs, slots = logs.shape[1], len(examination)

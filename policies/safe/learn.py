@@ -29,7 +29,7 @@ from .objectives import (
 
 STEPS = 100
 _ENOUGH = 1e-5  # of the clicks on a page: what is worth climbing on for
-_ROUNDS = 4  # of the bound on the mean, whose root couples queries
+_ROUNDS = 3  # of the bound on the mean, whose root couples queries
 BOUNDS = ("query", "mean")
 
 
