@@ -1,20 +1,11 @@
-"""The whole story in small: log clicks, fit four click models, optimise inside them, deploy."""
+"""The whole story in small: the curse, and then the cure, on the same logs."""
 
 from __future__ import annotations
 
 from clickgym.scripts._shared.study_commands import study_command
-from clickgym.studies import Curse
+from clickgym.studies import Demo
 
-TEXT = """Log clicks, fit PBM, UBM, DBN and NCM, optimise inside them, deploy on the true user.
-
-    Example:
-      clickgym demo --user DBN --queries 100 --impressions 10000
-    """
-
-main = study_command(
-    Curse, "demo", Curse(impressions=50_000, seeds=1), text=TEXT,
-    only=("user", "impressions", "queries", "seeds"),
-)  # fmt: skip
+main = study_command(Demo, "demo", only=("user", "impressions", "queries", "seeds"))
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -13,6 +13,7 @@ from .constants import CLICK_MODELS, LOGGINGS, ORACLE, SHIFT_MODELS, TEST_POLICI
 from .cure.cure_study import CureStudy
 from .curse.curse_pictures import curse_picture, curse_table
 from .curse.curse_study import Curse, CurseCell, curse_cell
+from .curse.demo_study import Demo
 from .engine.artefacts import LogCell
 from .engine.grid import run_grid
 from .engine.rows import load_rows, save_rows
@@ -56,7 +57,8 @@ from .worlds import WorldSetting
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
     "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "CureStudy", "Curse",
-    "CurseCell", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell", "LogSetting",
+    "CurseCell", "Demo", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell",
+    "LogSetting",
     "Measurements", "Outcome", "OwnLogReport", "Placing", "Promises", "Protocol", "ProtocolCell",
     "RankingMetrics", "Recommend", "RecommendationCurse", "Released", "Report", "Results",
     "ScoringFunctions",

@@ -12,12 +12,18 @@ from ... import agents, envs, evaluation, policies
 from ...agents import Agent
 from ...agents.task import TRAINING_REWARDS
 from ...clickmodels.registry import registered_class
-from ...clickmodels.uncertainty.caution import AUTO
 from ...clickmodels.uncertainty.exposure import PLAIN, PRIORS
 from ...common import checks
 from ..constants import FOUR_MODELS, USERS
 from ..curse.curse_study import CURSE_VALUES
-from ..engine.artefacts import FIT_VERSION, FITTED, FitCell, fit_cell, fitted_model
+from ..engine.artefacts import (
+    FIT_VERSION,
+    FITTED,
+    FitCell,
+    fit_cell,
+    fitted_model,
+    read_pessimism,
+)
 from ..engine.grid import Result
 from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
@@ -82,7 +88,7 @@ def compare_cell(cell: CompareCell) -> Result:
     world, user = world_of(fit.world), user_of(fit.user, fit.world, fit.slots)
     inside = user if fit.model == TRUE_USER else fitted_model(fit)
     if cell.pessimism:
-        inside = inside.pessimistic(_read_pessimism(cell.pessimism))
+        inside = inside.pessimistic(read_pessimism(cell.pessimism))
     source = {"user" if fit.model == TRUE_USER else "click_model": inside}
     allowed = world
     if cell.documents == "shown":
@@ -111,19 +117,6 @@ def _random(user: str, world: WorldSetting, slots: int) -> float:
     """Return the value of a random ranking."""
     known, true = world_of(world), user_of(user, world, slots)
     return evaluation.value(policies.Uniform(known, slots), true, known).value
-
-
-def _read_pessimism(text: str) -> float | str:
-    """Return λ; "auto" stays as it is."""
-    try:
-        return text if text == AUTO else float(text)
-    except ValueError:
-        raise ValueError(f"takes a number or {AUTO}, not {text!r}") from None
-
-
-def _check_pessimism(text: str) -> str:
-    _read_pessimism(text)
-    return text
 
 
 def _read_budget(text: str) -> tuple[str, int]:
@@ -172,7 +165,7 @@ class Compare(Study):
     )
     pessimism: str = setting(
         "", "of the models that agents learn in: standard deviations, or auto: what the log says",
-        read=_check_pessimism, metavar="λ", absent="none", later=True,
+        metavar="λ", absent="none", later=True,
     )
     logging: str = setting("epsilon-oracle")
     impressions: int = setting(100_000, least=10)
@@ -195,8 +188,7 @@ class Compare(Study):
             checks.choice(name, self.agents, "budgets")
             checks.positive_integer(pages, "budgets", 0)
         require_generative([name for name in self.models if name != TRUE_USER])
-        if self.pessimism:
-            _read_pessimism(self.pessimism)
+        read_pessimism(self.pessimism)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the training runs."""

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any, NotRequired, Self
 
 from ... import evaluation, policies
+from ...clickmodels import ClickModel
+from ...clickmodels.uncertainty.caution import AUTO, honest_values
+from ...clickmodels.uncertainty.exposure import PLAIN, PRIORS
+from ...data import World
 from ..constants import FOUR_MODELS
-from ..engine.artefacts import fit_parts
+from ..engine.artefacts import fit_parts, informed_prior, read_pessimism
 from ..engine.grid import Result
 from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
@@ -41,7 +45,8 @@ class CurseCell:
 
     ``documents`` that the policies may show: those that the training log "shown" (as in the
     paper), or "all" candidates. ``source`` and ``modules`` are those of a model of one's own: a
-    hash of its file, and what is imported first.
+    hash of its file, and what is imported first. ``prior`` of the fit, "" for the plain one, and
+    ``pessimism`` with which policies are chosen and promises made, "" for none.
     """
 
     user: str
@@ -55,6 +60,8 @@ class CurseCell:
     documents: str = "shown"
     source: str = field(default="", metadata={"key": "given"})
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+    prior: str = field(default="", metadata={"key": "given"})
+    pessimism: str = field(default="", metadata={"key": "given"})
 
 
 # The numbers of a ``CurseReport``; the best and the regret may be unknown.
@@ -76,20 +83,26 @@ def curse_cell(cell: CurseCell) -> Result:
     logging = logging_of(cell.logging, cell.world, cell.slots)
     logged = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*logged)
-    model = fit_parts(cell.model, train, validation, world, cell.seed, cell.parameters)
+    own = cell.seed, cell.parameters
+    informed = informed_prior(cell.prior, logging)
+    model = fit_parts(cell.model, train, validation, world, *own, **informed)
     allowed = shown_in(train, world) if cell.documents == "shown" else world
-    relevance = policies.top_down(model, allowed, cell.slots)
-    optimised = policies.max_reward(model, allowed, cell.slots, seed=cell.seed)
+    careful = read_pessimism(cell.pessimism)
+    inside = model.pessimistic(careful)
+    relevance = policies.top_down(inside, allowed, cell.slots)
+    optimised = policies.max_reward(
+        model, allowed, cell.slots, seed=cell.seed, pessimism=careful
+    )
     top_down, max_reward = (
-        evaluation.curse(policy, model, user, world, logging, samples=_SAMPLES, seed=cell.seed)
+        evaluation.curse(policy, inside, user, world, logging, samples=_SAMPLES, seed=cell.seed)
         for policy in (relevance, optimised)
     )
     assert optimised.found is not None
     random = evaluation.value(policies.Uniform(world, cell.slots), user, world)
     return {
         "perplexity": evaluation.perplexity(model, test).mean,
-        "top_down": _values(top_down),
-        "max_reward": _values(max_reward),
+        "top_down": _values(top_down, _promise(model, relevance, careful, world)),
+        "max_reward": _values(max_reward, _promise(model, optimised, careful, world)),
         "best_is": "unknown" if max_reward.best is None else max_reward.best.method,
         "method": optimised.found.method,
         "scored": optimised.found.scored,
@@ -124,6 +137,13 @@ class Curse(Study):
         False, "draw click-through rates instead of clicks per page", look=True
     )
     modules: tuple[str, ...] = setting((), flag="module", later=True)
+    prior: str = setting(
+        PLAIN, "what the fits believe of a document before its clicks", choices=PRIORS, later=True
+    )
+    pessimism: str = setting(
+        "", "how carefully to choose and promise: standard deviations, or auto: what the log says",
+        metavar="λ", absent="none", later=True,
+    )
 
     @classmethod
     def small(cls) -> Self:
@@ -138,6 +158,7 @@ class Curse(Study):
         import_modules(self.modules)
         super().check()
         require_generative(self.models)
+        read_pessimism(self.pessimism)
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every user, logging policy, model and seed."""
@@ -145,6 +166,7 @@ class Curse(Study):
             CurseCell(
                 user, logging, model, seed, self.world, self.impressions, self.slots,
                 self.parameters, self.documents, model_source(model), self.modules,
+                "" if self.prior == PLAIN else self.prior, self.pessimism,
             )
             for seed in range(self.seeds)
             for model in longest_first(self.models)
@@ -156,7 +178,7 @@ class Curse(Study):
     def rows(self, results: Results) -> list[Row]:
         """Return a row per cell, models in the order of the settings."""
         (pairs,) = results.values()
-        rows = [_row(cell, result) for cell, result in pairs]
+        rows = [curse_row(cell, result) for cell, result in pairs]
         return sorted(rows, key=lambda row: self.models.index(row["model"]))
 
     def report(self, rows: list[Row]) -> Report:
@@ -173,12 +195,31 @@ class Curse(Study):
         )  # fmt: skip
 
 
-def _values(report: evaluation.CurseReport) -> dict[str, float]:
-    """Return the numbers of a report; its own Top-Down ranks all candidates, so it is left out."""
-    return {name: n.value for name, n in report.numbers().items() if name != "top_down"}
+def _promise(
+    model: ClickModel, policy: policies.Ranker, pessimism: float | str, world: World
+) -> float | None:
+    """Return what "auto" promises for a ranking; None where the pessimistic model says it."""
+    if pessimism != AUTO:
+        return None
+    return float(world.query_probs @ honest_values(model, policy.rankings))
 
 
-def _row(cell: CurseCell, result: Result) -> Row:
+def _values(report: evaluation.CurseReport, promise: float | None) -> dict[str, float]:
+    """Return the numbers of a report, with the ``promise`` that is made instead of the model's.
+
+    Its own Top-Down ranks all candidates, so it is left out.
+    """
+    values = {name: n.value for name, n in report.numbers().items() if name != "top_down"}
+    if promise is not None:
+        changed = promise - values["promised"]
+        values |= {
+            name: values[name] + changed for name in ("promised", "gap", "added_by_optimising")
+        }
+    return values
+
+
+def curse_row(cell: CurseCell, result: Result) -> Row:
+    """Return the row of a cell, with the numbers of its policies under flat names."""
     row = {name: value for name, value in asdict(cell).items() if name not in _UNSHOWN}
     for name, value in result.items():
         if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from ... import clickmodels, data, envs, evaluation, policies
 from ...clickmodels import NotExact
 from ...clickmodels.fitting import EMBEDDING, parameters_of
 from ...clickmodels.registry import registered_class
+from ...clickmodels.uncertainty.caution import AUTO
 from ...data import ClickLog
 from ..constants import TEST_POLICIES
 from ..worlds import (
@@ -88,14 +90,32 @@ def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
     setting = (cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed)
     train, validation, test = logs_of(*setting)
     world = world_of(cell.world)
-    informed: dict[str, Any] = {}
-    if cell.prior:
-        informed["prior"] = cell.prior
-    if cell.prior == "score":
-        informed["logging"] = logging_of(cell.logging, cell.world, cell.slots)
+    informed = informed_prior(cell.prior, logging_of(cell.logging, cell.world, cell.slots))
     own = cell.seed, cell.parameters
     model = fit_parts(cell.model, train, validation, world, *own, **informed)
     return model, evaluation.perplexity(model, test).mean
+
+
+def informed_prior(prior: str, logging: policies.Policy) -> dict[str, Any]:
+    """Return the arguments of a fit with this prior, which ``logging`` made the log for.
+
+    "" stands for the plain one, which takes none.
+    """
+    needs = {"logging": logging} if prior == "score" else {}
+    return {"prior": prior, **needs} if prior else {}
+
+
+def read_pessimism(text: str) -> float | str:
+    """Return λ; "auto" stays as it is, and "" is none."""
+    if text == AUTO:
+        return text
+    try:
+        value = float(text or 0)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise ValueError(f"pessimism must be a number from 0 on, or {AUTO}, not {text!r}")
+    return value
 
 
 def fit_parts(
