@@ -23,7 +23,7 @@ from .pages import (
 from .registry import registered
 from .saving import Shared, load_model, save_model
 from .uncertainty.caution import level_of, read_pessimism
-from .uncertainty.posterior import BetaTable, Posterior, Uncertainty
+from .uncertainty.posterior import BetaTable, Posterior, Uncertainty, check_level
 
 if TYPE_CHECKING:
     from .tablefit.table_fit import LoadNetwork, TableFit
@@ -54,6 +54,9 @@ class ClickModel(Shared):
         How ``clickmodels.fit`` fits the model's tables, where the model has no ``fit`` of its own.
     network : callable or None
         Returns the network of a model without tables, which is then fitted by training it.
+    informed_by : str or None
+        Of a model without tables: the name of that whose table, fitted to the same log, says what
+        an informed prior (``prior="exposure"``) knows of documents that the log hardly ever showed.
     pair_tables : frozenset of str
         The constructor's arguments that are tables by query and document, (Q, N); with
         ``parameters="grade"`` documents of one grade share their entries.
@@ -82,6 +85,7 @@ class ClickModel(Shared):
     deterministic: ClassVar[frozenset[str]] = frozenset()
     table_fit: ClassVar[TableFit | None] = None
     network: ClassVar[LoadNetwork | None] = None
+    informed_by: ClassVar[str | None] = None
     pair_tables: ClassVar[frozenset[str]] = frozenset()
     discouraging: ClassVar[frozenset[str]] = frozenset()
     knows_verticals: ClassVar[bool] = False
@@ -350,9 +354,7 @@ class ClickModel(Shared):
         mean), what is high where clicks are few, such as satisfaction, at ``1 - level``. What all
         pairs share stays. A ``level`` above 1/2 gives an optimistic model.
         """
-        level = float(checks.probabilities(level, "level", 0))
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level must be between 0 and 1, not {level}")
+        level = check_level(level)
         tables = {
             name: table.quantile(1.0 - level if name in self.discouraging else level)
             for name, table in self.posterior().items()

@@ -19,7 +19,7 @@ from .ensemble import Ensemble
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
 from .uncertainty.caution import assess
-from .uncertainty.exposure import PLAIN, read_covariate
+from .uncertainty.exposure import PLAIN, count_shown, read_covariate
 
 if TYPE_CHECKING:
     from .networks.embeddings import Embedding, Hidden
@@ -139,10 +139,10 @@ def fit(
     check_parameters(name, parameters)
     covariate = read_covariate(prior, log, world, logging)
     if covariate is not None:
-        if parameters != TABLE or cls.table_fit is None or _has_own_fit(cls):
+        if parameters == GRADE or _informing(cls) is None:
             raise ValueError(
-                f"prior={prior!r} is for tables by pair that table_fit fits, not for {name} with "
-                f"parameters={parameters!r}"
+                f"prior={prior!r} is for tables by pair that table_fit fits, and for networks, not "
+                f"for {name} with parameters={parameters!r}"
             )
         settings["covariate"] = covariate
     if parameters == GRADE:
@@ -255,18 +255,38 @@ def _train_network(
     seed: int,
     validation: ClickLog | None = None,
     training: str = "released",
+    covariate: Floats | None = None,
     **changes: Any,
 ) -> ClickModel:
-    """Return the model of the class's network, trained by mini-batches."""
+    """Return the model of the class's network, trained by mini-batches.
+
+    With a ``covariate`` (Q * N,) the table that goes with it says what the log hardly showed.
+    """
     from .networks.network import seeded
     from .networks.schedule import TrainingSettings, train
+    from .networks.support import Support
 
     settings = TrainingSettings.named(training, **changes)
     with seeded(seed):
         network = make_network(cls.name, world, log.slots, settings.embedding, settings.hidden)
     network.drop(settings.dropout, seed)
     train(network, log, seed, validation, settings)
-    return network.frozen()
+    if covariate is None:
+        return network.frozen()
+    table = _informing(cls)
+    assert table is not None
+    fitted = _fit_tables(table, log, world, [seed], covariate=covariate)[0]
+    return network.informed(Support.of(fitted, count_shown(log, world)))
+
+
+def _informing(cls: type[ClickModel]) -> type[ClickModel] | None:
+    """Return the class whose tables have an informed prior for ``cls``: itself, or for networks
+    without tables the one that they name."""
+    if _has_own_fit(cls):
+        return None
+    if cls.informed_by is not None:
+        return registered_class(cls.informed_by)
+    return None if cls.table_fit is None else cls
 
 
 def make_network(

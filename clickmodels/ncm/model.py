@@ -10,14 +10,17 @@ from scipy.special import expit
 
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
-from ..base import ClickModel
+from ..base import ClickModel, NotCapable
 from ..pages import PREFIX_SLOTS, NotExact, check_pages, zero_after_impossible
 from ..registry import register
+from ..uncertainty.posterior import BetaTable, Posterior, check_level
 from .rough_score import SoftClicks
 from .tree import PrefixTree
 
 if TYPE_CHECKING:
     from .ncm_network import NCMNetwork
+
+Chances = NDArray[np.floating[Any]]
 
 _CHUNK = 4096  # pages at a time
 _DROP = 1e-3  # searches leave out less likely prefixes of pages with more than so many slots:
@@ -51,10 +54,13 @@ class NCM(ClickModel):
     document_rows : (Q, N) or (1, N), optional
         Where queries share documents: the row of each in ``document_embedding``. One row stands
         for all queries.
+    scale : (Q, N), optional
+        The network's P(click) on a document is multiplied by this, and at most 1. Without it, by 1.
     """
 
     reads_down = True
     network = staticmethod(load_network)
+    informed_by = "UBM"
 
     def __init__(
         self,
@@ -67,6 +73,7 @@ class NCM(ClickModel):
         output_weights: ArrayLike,
         output_bias: float,
         document_rows: ArrayLike | None = None,
+        scale: ArrayLike | None = None,
     ) -> None:
         # Embeddings are the bulk and stay narrow; everything is computed in double precision, so
         # that a prefix has the same probability however it is reached.
@@ -91,6 +98,7 @@ class NCM(ClickModel):
         }
         for name, shape in wanted.items():
             checks.same_shape(getattr(self, name), shape, name, "this network")
+        self.scale = None if scale is None else self._check_scale(scale)
         self._hidden = hidden
         self._relevance: Floats | None = None
         self._scores: tuple[PrefixTree, PrefixTree] | None = None
@@ -117,6 +125,13 @@ class NCM(ClickModel):
         array.flags.writeable = False
         return array
 
+    def _check_scale(self, scale: ArrayLike) -> Floats:
+        array = _copy(scale, "scale", 2)
+        checks.same_shape(array, self.shape, "scale", "this network's queries and documents")
+        if array.size and array.min() < 0:
+            raise ValueError(f"scale must be at least 0, not {array.min()}")
+        return array
+
     def state(self) -> dict[str, Any]:
         """Return the weights."""
         names = (
@@ -126,6 +141,8 @@ class NCM(ClickModel):
         state = {name: getattr(self, name) for name in names}
         if self.document_rows is not None:
             state["document_rows"] = self.document_rows
+        if self.scale is not None:
+            state["scale"] = self.scale
         return state
 
     def relevance(self) -> Floats:
@@ -165,8 +182,40 @@ class NCM(ClickModel):
         result: Floats = candidate + update * (state - candidate)
         return result
 
-    def _probs(self, state: Floats) -> Floats:
-        return expit(state @ self.output_weights + self.output_bias)
+    def _probs(self, state: Floats, query: Integers, document: Integers) -> Floats:
+        return self.scaled(expit(state @ self.output_weights + self.output_bias), query, document)
+
+    def scaled(self, chance: Chances, query: Integers, document: Integers) -> Chances:
+        """Return the network's chances of a click (n,), times the documents' ``scale``."""
+        if self.scale is None:
+            return chance
+        return np.minimum(chance * self.scale[query, document].astype(chance.dtype), 1)
+
+    def posterior(self) -> Posterior:
+        """Return the posterior of relevance, called "attractiveness" as in other models.
+
+        Its spread, relative to its mean, is that of the table which informed the fit. A network
+        that was fitted with ``prior="plain"`` has none.
+        """
+        if self.uncertainty is None:
+            raise NotCapable(
+                f"this {self.name} has no posterior: only networks that clickmodels.fit fitted "
+                "with prior='exposure' or prior='score' have one"
+            )
+        strength = self.uncertainty.strengths["attractiveness"].astype(np.float64)
+        table = {"attractiveness": BetaTable(self.relevance(), strength)}
+        return Posterior(table, self.seen, self.uncertainty.numbers)
+
+    def lower(self, level: float) -> NCM:
+        """Return this model with the ``scale`` of every document so that its relevance, P(click)
+        in the first slot, is at the quantile ``level`` of its posterior.
+        """
+        relevance, known = self.relevance(), self.posterior()
+        ratio = known.quantile(check_level(level)) / np.maximum(relevance, 1e-12)
+        before = 1.0 if self.scale is None else self.scale
+        model = NCM(**{**self.state(), "scale": before * ratio})
+        model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen
+        return model
 
     def conditional_click_probs(
         self, query: ArrayLike, ranking: ArrayLike, clicks: ArrayLike
@@ -184,8 +233,9 @@ class NCM(ClickModel):
         before = np.zeros(len(query), dtype=bool)
         probs = np.empty(ranking.shape)
         for slot in range(ranking.shape[1]):
-            state = self._next(state, self.inputs(query, ranking[:, slot]), before)
-            probs[:, slot] = self._probs(state)
+            documents = ranking[:, slot]
+            state = self._next(state, self.inputs(query, documents), before)
+            probs[:, slot] = self._probs(state, query, documents)
             before = clicks[:, slot]
         return np.where(ranking >= 0, probs, 0.0)
 
@@ -235,7 +285,8 @@ class NCM(ClickModel):
         before = np.zeros(len(query), dtype=bool)
         for slot, documents in enumerate(columns):
             state = self._next(state, self.inputs(query, documents), before)
-            clicks[slot] = (rng.random(len(query)) < self._probs(state)) & (documents >= 0)
+            probs = self._probs(state, query, documents)
+            clicks[slot] = (rng.random(len(query)) < probs) & (documents >= 0)
             before = clicks[slot]
         return clicks
 

@@ -15,6 +15,9 @@ from ..networks.numpy import gradients_of, layers
 from ..networks.numpy.batches import Batch
 from ..networks.numpy.parameters import Floats, Parameters
 from ..networks.numpy.recurrent import Chains, Recurrent
+from ..networks.support import Support
+from .informed import inform
+from .model import NCM
 
 if TYPE_CHECKING:
     from ...data import World
@@ -61,6 +64,10 @@ class NCMNetwork(Network):
             "output_bias": float(self.out.bias),
             **{name: parameter.numpy() for name, parameter in weights},
         }
+
+    def informed(self, support: Support) -> NCM:
+        """Return the trained model with typical documents for those that its log never showed."""
+        return inform(NCM(**self.arguments()), support)
 
 
 @gradients_of(NCMNetwork)

@@ -27,7 +27,7 @@ class SoftClicks:
     """
 
     def __init__(self, model: NCM) -> None:
-        n_queries, self._n_docs = model.shape
+        self._model, (n_queries, self._n_docs) = model, model.shape
         pairs = np.arange(n_queries * self._n_docs)
         self._gates = gates = Gates(model, np.dtype(np.float32))
         self._inputs = np.empty((3, len(pairs), gates.hidden), dtype=np.float32)
@@ -60,6 +60,7 @@ class SoftClicks:
             candidate += gates.candidate_bias
             write_next_states(state, opening, candidate, (ahead[2],), candidate, state)
             click_chance = 1 / (1 + np.exp(-gates.logits(state)))
+            click_chance = self._model.scaled(click_chance, query, documents)
             chance[:, 0] = np.where(documents >= 0, click_chance, np.float32(0))
             total += chance[:, 0]
         return total

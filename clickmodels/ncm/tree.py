@@ -46,7 +46,8 @@ class PrefixTree:
         self, model: NCM, dtype: type[Any] = np.float64, drop: float = 0.0, threads: int = 1
     ) -> None:
         self.dtype, self.drop, self.threads = np.dtype(dtype), drop, threads
-        self._gates = gates = Gates(model, self.dtype)
+        self._model, self._gates = model, Gates(model, self.dtype)
+        gates = self._gates
         tiled = np.repeat(gates.click, _ROWS, axis=1)  # whole rows: no broadcast
         self._click_gates, self._click_candidate = tiled[:2], tiled[2]
         # exp(gate + click) is exp(gate) exp(click), as long as neither over- nor underflows.
@@ -86,7 +87,9 @@ class PrefixTree:
             room.exponentials = self._click_is_small and largest <= _EXPONENT
             state = self._step(state, inputs, page, follow, room)
             page = page[np.concatenate(follow)]
-            chance = np.where(ranking[page, slot] >= 0, self._chances(state), 0.0)
+            documents = ranking[page, slot]
+            chance = self._model.scaled(self._chances(state), query[page], documents)
+            chance = np.where(documents >= 0, chance, 0.0)
             click = mass * chance
             probs[:, slot] = np.bincount(page, weights=click, minlength=n)
             if self.drop:

@@ -15,6 +15,7 @@ from torch.nn import functional
 from ...common.typing import Floats
 from ..cells import Cells, rank_cells
 from .embeddings import Embedding, Hidden, PairLogits
+from .support import Support, blend
 
 if TYPE_CHECKING:
     from ...data import World
@@ -85,6 +86,18 @@ class Network(nn.Module):
     def frozen(self) -> ClickModel:
         """Return the trained model, as arrays."""
         return self.model(**self.arguments())
+
+    def informed(self, support: Support) -> ClickModel:
+        """Return the trained model, with the table's word on what its log hardly ever showed.
+
+        Here the model's own tables are blended with those of the support.
+        """
+        arguments = self.arguments()
+        for name, table in support.tables.items():
+            arguments[name] = blend(arguments[name], table, support.shown)
+        model = self.model(**arguments)
+        model.uncertainty = support.uncertainty
+        return model
 
 
 def click_loss(log_click: Tensor, clicks: Tensor, shown: Tensor) -> Tensor:

@@ -49,17 +49,23 @@ def exposure(log: ClickLog, world: World) -> Floats:
     that was never asked has the share that chance gives. Documents that are no candidates have
     half a page, too.
     """
+    pages = np.zeros(world.n_queries)
+    np.add.at(pages, log.query, row_weights(log))
+    slots = np.minimum(log.slots, np.maximum(world.n_candidates, 1))
+    more = _HALF * np.maximum(world.n_candidates, 1) / slots
+    result: Floats = (count_shown(log, world) + _HALF) / (pages + more)[:, None]
+    return np.minimum(result, 1.0)
+
+
+def count_shown(log: ClickLog, world: World) -> Floats:
+    """Return the impressions of each document, (Q, N)."""
     weight, size = row_weights(log), (world.n_queries, world.n_docs + 1)
-    shown, pages = np.zeros(size).reshape(-1), np.zeros(world.n_queries)
-    np.add.at(pages, log.query, weight)
+    shown = np.zeros(size).reshape(-1)
     # Empty slots mark the place before a query's first document, which is cut off.
     place = log.query.astype(np.int64) * size[1] + 1
     for documents in log.ranking.T:
         shown += np.bincount(place + documents, weight, len(shown))
-    slots = np.minimum(log.slots, np.maximum(world.n_candidates, 1))
-    more = _HALF * np.maximum(world.n_candidates, 1) / slots
-    result: Floats = (shown.reshape(size)[:, 1:] + _HALF) / (pages + more)[:, None]
-    return np.minimum(result, 1.0)
+    return np.ascontiguousarray(shown.reshape(size)[:, 1:])
 
 
 def _log_exposure(log: ClickLog, world: World) -> Floats:

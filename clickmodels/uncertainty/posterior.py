@@ -13,6 +13,14 @@ from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 
 
+def check_level(level: float) -> float:
+    """Return the level of a quantile, strictly between 0 and 1."""
+    level = float(checks.probabilities(level, "level", 0))
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1, not {level}")
+    return level
+
+
 @dataclass(frozen=True, eq=False)
 class BetaTable:
     """A Beta posterior of every probability of a table.
