@@ -2,10 +2,10 @@
 
     python benchmarks/cure.py --seeds 0 1 --prior exposure
 
-PBM, UBM and DBN tables fitted to 100,000 impressions of {DBN, CoCM, CoCM-mismatch} users under
-{epsilon-oracle, LambdaMART, BM25}, 100 queries of 30 candidates, all of which may be shown. Values are
-exact, in clicks per page: what was promised, and what was delivered. The rules of the cure were made on
-the worlds of seeds 101 to 104.
+PBM, UBM and DBN tables fitted to 100,000 impressions of {DBN, CoCM, CoCM-mismatch} users
+under {epsilon-oracle, LambdaMART, BM25}, 100 queries of 30 candidates, all of which may be shown.
+Values are exact, in clicks per page: what was promised, and what was delivered. The rules of the
+cure were made on the worlds of seeds 101 to 104.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MODELS = ("PBM", "UBM", "DBN")
 
 
 def compare_on(world: data.World, seed: int, prior: str, pages: int):
-    """Yield setting, the log's value, and (promised, delivered) of plain and of cured Max-Reward."""
+    """Yield setting, the log's value, and (promised, delivered) of plain and cured Max-Reward."""
     for name, ranker in itertools.product(USERS, LOGGING):
         user = clickmodels.true_user(name, world)
         logging = policies.logging_policy(ranker, world, seed=seed)
@@ -97,7 +97,8 @@ def main() -> None:
     gaps = [float(np.abs(runs[:, :, at] - runs[:, :, at + 1]).mean()) for at in (1, 3)]
     print(f"\nat least the log's value: {(cured >= before).sum()} of {len(runs)} settings")
     print(f"at least plain's: {(cured >= plain).sum()}, worst {(cured / plain - 1).min():+.1%}")
-    print(f"mean delivered: log {before.mean():.3f}, plain {plain.mean():.3f}, cured {cured.mean():.3f}")
+    means = [f"{one.mean():.3f}" for one in (before, plain, cured)]
+    print("mean delivered: log {}, plain {}, cured {}".format(*means))
     print(f"mean |gap| of the promise: plain {gaps[0]:.3f}, cured {gaps[1]:.3f}")
     rows = measure_cost(data.synthetic_world(n_queries=100, n_docs=30, seed=0), options.pages)
     save_rows(options.json, [*rows, Row("cured gap / plain gap", gaps[1] / gaps[0], "")])

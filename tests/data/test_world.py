@@ -439,7 +439,7 @@ def test_repr_names_the_world():
 
 def test_documents_shown_too_rarely_are_left_out():
     world = small_world()
-    log = log_of([0, 0, 1], [[0, 1], [0, 2], [0, 1]], [2.0, 1.0, 1.0])
+    log = log_of([0, 0, 1], [[0, 1], [0, 2], [0, 1]], np.array([2.0, 1.0, 1.0]))
     restricted = world.restricted_to(log, at_least=2)
     assert np.flatnonzero(restricted.candidates[0]).tolist() == [0, 1]
     assert not restricted.candidates[1:].any()

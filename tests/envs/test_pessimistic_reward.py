@@ -53,8 +53,7 @@ def test_agents_train_on_it_and_curves_have_its_name(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     env = make(observation="ids", reward="pessimistic", pessimism=1.0)
-    agents.train("Policy-gradient" if "Policy-gradient" in agents.names() else agents.names()[0],
-                 env, 200, log_dir=tmp_path)  # fmt: skip
+    agents.train("PolicyGradient", env, 200, log_dir=tmp_path)
     curves = EventAccumulator(str(tmp_path))
     curves.Reload()
     assert "reward/pessimistic" in curves.Tags()["scalars"]
