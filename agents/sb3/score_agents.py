@@ -81,7 +81,7 @@ class SACAgent(_ScoresAgent):
     4 N bytes per page.
     """
 
-    budget = 250_000
+    budget = 400_000
     budget_reading_down = 150_000
 
     @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SACAgent(_ScoresAgent):
         gradient_steps: int = count(3)
         buffer_size: int = count(25_600)
         entropy: float = number(0.002, least=0)
-        spread: float = number(0.5)
+        spread: float = number(1.6)
         sharpness: float = number(15.0)
 
     def make_algorithm(self) -> Any:

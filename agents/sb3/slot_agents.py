@@ -78,7 +78,7 @@ class DQNAgent(StableBaselinesAgent):
     buffer.
     """
 
-    budget = 300_000
+    budget = 400_000
     budget_reading_down = 100_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
