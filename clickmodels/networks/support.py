@@ -19,7 +19,7 @@ from ..uncertainty.posterior import Uncertainty
 if TYPE_CHECKING:
     from ..base import ClickModel
 
-_HALF = 100.0  # impressions with which a document's network counts as much as the table
+_HALF = 300.0  # impressions with which a document's network counts as much as the table
 
 
 @dataclass(frozen=True, eq=False)
