@@ -106,10 +106,13 @@ def fit(
     bootstrap : bool
         False: members differ by their seed alone; those of a deterministic fit are then equal.
     prior : {"plain", "exposure", "score"}
-        Of tables by pair, what is believed of a document before its clicks. "plain": the same of
-        all. "exposure": the mean follows the share of its query's pages that showed the document,
-        by a line that is learned from the log; so it also says something of documents that were
-        never shown. "score": it follows the score that the policy ``logging`` gave the document.
+        What is believed of a document before its clicks. "plain": the same of all tables' pairs;
+        networks have their first weights. "exposure": the mean follows the share of its query's
+        pages that showed the document, by a line that is learned from the log; so it also says
+        something of documents that were never shown. "score": it follows the score that the policy
+        ``logging`` gave the document.
+        Networks (embeddings, NCM) are trained as with "plain"; then documents that the log hardly
+        showed get what the table says (see ``docs/uncertainty_networks.md``).
     logging : Policy or (Q, N), optional
         For ``prior="score"``: the policy that made the log, with Plackett-Luce weights, or their
         logarithms.
@@ -156,12 +159,13 @@ def fit(
         used = seeds if is_random(name, parameters) else [seed]
         models = [_fit_one(cls, log, world, one, parameters, **settings) for one in used]
         models = [_note_log(model, log, world) for model in models]
-        return _note_log(Ensemble(models * (members // len(models))), log, world)
+        whole = Ensemble(models * (members // len(models)))
+        return _note_caution(_note_log(whole, log, world), log)
     weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
     models = _fit_bootstraps(cls, log, world, weights, seeds, parameters, **settings)
     for model, weight in zip(models, weights.T, strict=True):
         _note_log(model, log, world, weight)
-    return _note_log(Ensemble(models), log, world)
+    return _note_caution(_note_log(Ensemble(models), log, world), log)
 
 
 def check_parameters(name: str, parameters: str) -> None:
@@ -280,8 +284,10 @@ def _train_network(
 
 
 def _informing(cls: type[ClickModel]) -> type[ClickModel] | None:
-    """Return the class whose tables have an informed prior for ``cls``: itself, or for networks
-    without tables the one that they name."""
+    """Return the class whose tables have the informed prior of ``cls``; None where there is none.
+
+    It is the class itself, or what a network without tables names.
+    """
     if _has_own_fit(cls):
         return None
     if cls.informed_by is not None:
@@ -331,7 +337,8 @@ def bootstrap_weights(log: ClickLog, seed: int) -> Floats:
 def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
     """Note on a model with a posterior what its log says about it, and return it."""
     if model.uncertainty is not None and GENERATIVE in model.capabilities:
-        numbers, level = assess(model, log)
+        models = len(model.members) if isinstance(model, Ensemble) else 1
+        numbers, level = assess(model, log, models)
         model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
     return model
 

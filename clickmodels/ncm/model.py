@@ -187,7 +187,7 @@ class NCM(ClickModel):
         return self.scaled(expit(state @ self.output_weights + self.output_bias), query, document)
 
     def scaled(self, chance: Chances, query: Integers, document: Integers) -> Chances:
-        """Return the chances of a click (n,) that the documents' ``scale`` makes of the network's."""
+        """Return the network's chances of a click (n,), scaled by the documents' ``scale``."""
         if self.scale is None:
             return chance
         scale = self.scale[query, document].astype(chance.dtype)
@@ -216,8 +216,9 @@ class NCM(ClickModel):
         return Posterior(table, self.seen, self.uncertainty.numbers)
 
     def lower(self, level: float) -> NCM:
-        """Return this model with the ``scale`` of every document so that its relevance, P(click)
-        in the first slot, is at the quantile ``level`` of its posterior.
+        """Return this model with every document's relevance at a quantile of its posterior.
+
+        That is P(click) in the first slot; the documents' ``scale`` brings it there.
         """
         model = self.with_relevance(self.posterior().quantile(check_level(level)))
         model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen

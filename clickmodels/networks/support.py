@@ -65,7 +65,7 @@ def agreeing(table: Floats, own: Floats, weight: Floats) -> Floats:
 
 
 def blend(own: Floats, table: Floats, shown: Floats) -> Floats:
-    """Return probabilities (Q, N): a network's where the log showed a document, else the table's."""
+    """Return probabilities (Q, N): a network's of documents that were shown, else the table's."""
     weight = own_weight(shown)
     other = np.minimum(agreeing(table, own, weight), 1.0)
     return weight * own + (1.0 - weight) * other
