@@ -285,8 +285,10 @@ def _train_network(
 
 
 def _informing(cls: type[ClickModel]) -> type[ClickModel] | None:
-    """Return the class whose tables have an informed prior for ``cls``: itself, or for networks
-    without tables the one that they name."""
+    """Return the class whose tables have an informed prior for ``cls``.
+
+    Itself, or for networks without tables the one that they name.
+    """
     if _has_own_fit(cls):
         return None
     if cls.informed_by is not None:

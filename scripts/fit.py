@@ -57,7 +57,9 @@ class Fit(LogOptions):
         "table", "kind of parameters; grade: documents of one grade share them",
         choices=PARAMETERS,
     )  # fmt: skip
-    prior: str | None = option(None, absent="exposure for --log, plain for --pyclick and --sessions")
+    prior: str | None = option(
+        None, absent="exposure for --log, plain for --pyclick and --sessions"
+    )
     policy: str | None = option(None, "saved policy that made the log, for --prior score")
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
@@ -92,11 +94,13 @@ def check_inputs(settings: Fit) -> None:
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
     require_files(settings, ("log", "pyclick", "sessions", "labels", "test", "policy"))
-    if (settings.prior == SCORE) != bool(settings.policy):
+    if settings.prior == SCORE and not settings.policy:
         raise ValueError(
-            "--prior score needs the policy that made the log (--policy FILE); --prior exposure needs "
-            "none" if settings.prior == SCORE else "--policy is for --prior score"
-        )  # fmt: skip
+            "--prior score needs the policy that made the log (--policy FILE); --prior exposure "
+            "needs none"
+        )
+    if settings.policy and settings.prior != SCORE:
+        raise ValueError("--policy is for --prior score")
 
 
 def read_parts(settings: Fit) -> Parts:

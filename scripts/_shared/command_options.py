@@ -59,8 +59,8 @@ SHARED: dict[str, dict[str, Any]] = {
     "pages": _COUNT | {"help": "budget of an agent, in result pages"},
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
     "prior": {
-        "help": "what fits believe of a document before its clicks; plain: the same of all, exposure: "
-        "by how often the log shows it, score: by the logging policy's score",
+        "help": "what fits believe of a document before its clicks; plain: the same of all, "
+        "exposure: by how often the log shows it, score: by the logging policy's score",
         "choices": PRIORS,
     },
     "preset": {"help": "how much of it"},

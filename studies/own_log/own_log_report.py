@@ -67,9 +67,9 @@ def make_report(rows: list[Row], name: str) -> Report:
 
 _POLICIES_CAPTION = (
     "each line is a ranking that one model suggests. Red: the clicks per page that its own model "
-    "promises; red and hollow: the promise that can be kept. Other marks: what the other models say of "
-    "it, and a bar at their median. A red mark far to the right of the others is a promise that only "
-    "its own model believes."
+    "promises; red and hollow: the promise that can be kept. Other marks: what the other models "
+    "say of it, and a bar at their median. A red mark far to the right of the others is a promise "
+    "that only its own model believes."
 )
 _MODELS_CAPTION = (
     "perplexity on held-out pages (1 is perfect, 2 is a coin; lower is better) with 95% bootstrap "
@@ -92,7 +92,8 @@ def _cross_tables(found: Findings) -> list[PlainTable]:
         "What every model says that the rankings earn, clicks per page", "ranking",
         [*(f"by {judge}" for judge in cross.judges), "others' median", "own - others",
          "can be promised", "ahead of", "hardly ever shown"],
-        _explain_rankings() + _explain_promises(found) + _explain_baselines(found) + _explain_same(found),
+        _explain_rankings() + _explain_promises(found) + _explain_baselines(found)
+        + _explain_same(found),
     )  # fmt: skip
     for place, name in enumerate(cross.policies):
         values = [

@@ -52,7 +52,7 @@ from .kept_logs import WORLD, LogSetting, part_path
 from .log_fits import LogFitCell, prior_for, publish_model
 from .own_log_report import make_report
 from .policy_warnings import VERSION as WARNING_VERSION
-from .policy_warnings import WarningCell, Warned, warning_cell
+from .policy_warnings import Warned, WarningCell, warning_cell
 from .source import HALVES, TEST, TRAIN, VALIDATION, WHOLE, LogSource, read_source, split_log
 from .tables import OwnLog, explain_columns
 
