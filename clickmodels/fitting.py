@@ -62,6 +62,11 @@ def parameters_of(name: str, parameters: str) -> str:
     return TABLE if parameters == EMBEDDING and not takes_parameters(name) else parameters
 
 
+def takes_prior(name: str, parameters: str = TABLE) -> bool:
+    """Return whether ``fit`` gives the model an informed prior, and with it a posterior."""
+    return parameters != GRADE and _informing(registered_class(name)) is not None
+
+
 def is_random(name: str, parameters: str = "table") -> bool:
     """Return whether fitting the model uses its seed."""
     cls = registered_class(name)
@@ -142,7 +147,7 @@ def fit(
     check_parameters(name, parameters)
     covariate = read_covariate(prior, log, world, logging)
     if covariate is not None:
-        if parameters == GRADE or _informing(cls) is None:
+        if not takes_prior(name, parameters):
             raise ValueError(
                 f"prior={prior!r} is for tables by pair that table_fit fits, and for networks, not "
                 f"for {name} with parameters={parameters!r}"

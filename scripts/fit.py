@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from clickgym import clickmodels, data, studies
 from clickgym.clickmodels.fitting import GRADE, PARAMETERS, takes_grades
+from clickgym.clickmodels.uncertainty.exposure import EXPOSURE, PLAIN, SCORE
 from clickgym.common.runtime import say
 from clickgym.scripts._shared.command_inputs import real_logs, require_files
 from clickgym.scripts._shared.command_options import option, parse
 from clickgym.scripts._shared.log_options import LogOptions, read_own_log
-from clickgym.studies.own_log.kept_logs import LOG
+from clickgym.studies.own_log.kept_logs import LOG, LoggingFile
+from clickgym.studies.own_log.log_fits import prior_for
 from clickgym.studies.own_log.tables import explain_columns, saved_log
 from clickgym.studies.runner import compare_settings, require_writable
 
@@ -55,6 +57,10 @@ class Fit(LogOptions):
         "table", "kind of parameters; grade: documents of one grade share them",
         choices=PARAMETERS,
     )  # fmt: skip
+    prior: str | None = option(
+        None, absent="exposure for --log, plain for --pyclick and --sessions"
+    )
+    policy: str | None = option(None, "saved policy that made the log, for --prior score")
     seeds: int = option(1, "number of seeds of those fits that are random")
     seed: int = option(0, "seed of the split")
     queries: int | None = option(None)
@@ -87,7 +93,14 @@ def check_inputs(settings: Fit) -> None:
         raise ValueError("--split takes two or three shares")
     if len(sessions) not in (0, 1, 3):
         raise ValueError("--sessions takes one file, or one each to fit, validate and judge")
-    require_files(settings, ("log", "pyclick", "sessions", "labels", "test"))
+    require_files(settings, ("log", "pyclick", "sessions", "labels", "test", "policy"))
+    if settings.prior == SCORE and not settings.policy:
+        raise ValueError(
+            "--prior score needs the policy that made the log (--policy FILE); --prior exposure "
+            "needs none"
+        )
+    if settings.policy and settings.prior != SCORE:
+        raise ValueError("--policy is for --prior score")
 
 
 def read_parts(settings: Fit) -> Parts:
@@ -141,6 +154,23 @@ def choose_models(settings: Fit) -> tuple[str, ...]:
     return tuple(name for name in clickmodels.names() if anyone or takes_grades(name))
 
 
+def choose_prior(settings: Fit, models: Sequence[str]) -> str:
+    """Return the prior of the fits: of one's own log the informed one, of others the papers'.
+
+    One that was asked for must be one that some of the models take.
+    """
+    if settings.prior is None:
+        return EXPOSURE if settings.log else PLAIN
+    if settings.prior != PLAIN and not any(
+        prior_for(name, settings.prior, settings.parameters) for name in models
+    ):
+        raise ValueError(
+            f"--prior {settings.prior}: with --parameters {settings.parameters}, "
+            f"{', '.join(models)} can only be fitted with --prior plain"
+        )
+    return settings.prior
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, judge, print and save."""
     settings = parse(Fit, "fit", arguments)
@@ -148,11 +178,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = Path(settings.out)
     require_writable(out)
     found = read_parts(settings)
+    models = choose_models(settings)
     study = studies.FitLog(
         settings.log or settings.pyclick or " ".join(settings.sessions or []),
         studies.LogSetting.from_logs(found.world, found.parts),
-        choose_models(settings), settings.seeds, settings.parameters,
-        tuple(settings.module or ()),
+        models, settings.seeds, settings.parameters, tuple(settings.module or ()),
+        choose_prior(settings, models),
+        LoggingFile.of(settings.policy) if settings.policy else LoggingFile(),
     )  # fmt: skip
     study.check()
     compare_settings(out, study, settings.overwrite)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from clickgym import agents, clickmodels, data, studies
+from clickgym.clickmodels.fitting import takes_prior
+from clickgym.clickmodels.uncertainty.exposure import EXPOSURE, PLAIN, SCORE
 from clickgym.common.runtime import keep_freed_memory, say
 from clickgym.common.storage import write_text
 from clickgym.evaluation.reporting.figures import save_figure
@@ -61,6 +63,9 @@ class Train(LogOptions):
         "PBM", f'train inside this: a click model to fit, a saved one\'s file, or "{TRUE_USER}"',
         metavar="NAME|FILE", open=True, listed=generative_names,
     )  # fmt: skip
+    prior: str | None = option(
+        None, absent="exposure for a log of one's own and a model that has it, else plain"
+    )
     pages: int | None = option(None, absent="the agent's own")
     seed: int = option(0, "seed of log, fit and agent")
     reward: str | None = option(None)
@@ -91,7 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(settings.setting or [])
     require_writable(out)
     found = Setup.of(settings)
-    settings = dataclasses.replace(settings, user=found.user, slots=found.slots)
+    settings = dataclasses.replace(
+        settings, user=found.user, slots=found.slots, prior=_choose_prior(settings)
+    )
     _check_settings(out, settings, pages, found.contents)
     world, true = found.world, found.true
     _check(settings, options, agents.Task.of(environment(world, found.stand_in, found.slots)))
@@ -190,6 +197,31 @@ class Setup:
         return self.true or clickmodels.PBM(np.full(shape, 0.5), np.ones(self.slots))
 
 
+def _choose_prior(settings: Train) -> str | None:
+    """Return the prior of the fit; None where nothing is fitted.
+
+    By default that of a log of one's own follows exposure, and that of a simulated one is plain.
+    """
+    if settings.model not in clickmodels.names():
+        if settings.prior is not None:
+            raise ValueError(
+                f"--prior {settings.prior} is for a model that is fitted, not for --model "
+                f"{settings.model!r}"
+            )
+        return None
+    takes = takes_prior(settings.model)
+    if settings.prior is None:
+        return EXPOSURE if settings.log and takes else PLAIN
+    if settings.prior != PLAIN and not takes:
+        raise ValueError(f"--prior {settings.prior}: {settings.model} is fitted with plain only")
+    if settings.prior == SCORE and settings.log:
+        raise ValueError(
+            "--prior score needs the policy that made the log: clickgym fit takes it (--policy), "
+            "and its model can be given as --model FILE"
+        )
+    return settings.prior
+
+
 def _deploy_options(settings: Train, out: Path) -> str:
     """Return the options with which ``clickgym deploy`` takes the policy."""
     model = str(out / MODEL) if settings.model in clickmodels.names() else settings.model
@@ -238,6 +270,8 @@ def _check_settings(out: Path, settings: Train, pages: int, contents: str) -> No
         return
     before = saved_settings(path, settings)
     before["model"] = before.get("model") or TRUE_USER
+    if settings.prior is not None:  # earlier versions had no other than the plain one
+        before.setdefault("prior", PLAIN)
     changed = changes(before, settings, ("pages", "out", "every"))  # a run may be taken further
     if changed:
         raise ValueError(f"{out} holds another run ({changed}); give another --out")
@@ -262,8 +296,9 @@ def _find_model(settings: Train, found: Setup, out: Path) -> clickmodels.ClickMo
         return clickmodels.ClickModel.load(path)
     if found.log is not None:
         train, validation, _ = found.log.split(SPLIT, settings.seed)
+        informed = {} if settings.prior == PLAIN else {"prior": settings.prior}
         model = fit_parts(
-            settings.model, train, validation, found.world, settings.seed, "table"
+            settings.model, train, validation, found.world, settings.seed, "table", **informed
         )
     else:
         assert settings.user is not None
@@ -271,6 +306,7 @@ def _find_model(settings: Train, found: Setup, out: Path) -> clickmodels.ClickMo
             FitCell(
                 settings.user, settings.logging, settings.seed, "", found.where,
                 settings.impressions, found.slots, model=settings.model,
+                prior="" if settings.prior == PLAIN else settings.prior or "",
             )
         )  # fmt: skip
     model.save(path)

@@ -14,8 +14,7 @@ from ...common.typing import Floats
 from ...data import ClickLog, World
 from ..pages import row_weights
 
-PLAIN = "plain"
-PRIORS = (PLAIN, "exposure", "score")
+PRIORS = PLAIN, EXPOSURE, SCORE = ("plain", "exposure", "score")
 _FLOOR = 0.1  # of the share by chance, or of the best weight, below which they say no more
 _HALF = 0.5  # pages on which every candidate counts as shown: Jeffreys' prior on its share
 
@@ -32,7 +31,7 @@ def read_covariate(kind: str, log: ClickLog, world: World, logging: Any) -> Floa
         For "score": the policy that made the log, or the logarithms of its weights.
     """
     checks.choice(kind, PRIORS, "prior")
-    if kind == "score":
+    if kind == SCORE:
         if logging is None:
             raise ValueError("prior='score' needs logging, the policy that made the log")
         return _standardise(_scores(logging, world), world)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from clickgym import agents, clickmodels, policies
 from clickgym.agents.task import TRAINING_REWARDS
+from clickgym.clickmodels.uncertainty.exposure import PRIORS
 from clickgym.data.candidates import SAMPLERS
 from clickgym.data.readers.tables.formats import FORMATS
 from clickgym.studies.engine.plugins import import_modules
@@ -57,6 +58,11 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "pages": _COUNT | {"help": "budget of an agent, in result pages"},
     "parameters": {"help": "kind of parameters", "choices": ("table", "embedding")},
+    "prior": {
+        "help": "what fits believe of a document before its clicks; plain: the same of all, "
+        "exposure: by how often the log shows it, score: by the logging policy's score",
+        "choices": PRIORS,
+    },
     "preset": {"help": "how much of it"},
     "seed": _SEED | {"help": "seed of the random numbers"},
     "worlds": {

@@ -160,9 +160,7 @@ class Compare(Study):
         "all", "what agents may show: all candidates, or documents of the log",
         choices=("all", "shown"), later=True,
     )
-    prior: str = setting(
-        "plain", "what the fits believe of a document before its clicks", choices=PRIORS, later=True
-    )
+    prior: str = setting(PLAIN, choices=PRIORS, later=True)
     pessimism: str = setting(
         "", "of the models that agents learn in: standard deviations, or auto: what the log says",
         metavar="λ", absent="none", later=True,

@@ -137,9 +137,7 @@ class Curse(Study):
         False, "draw click-through rates instead of clicks per page", look=True
     )
     modules: tuple[str, ...] = setting((), flag="module", later=True)
-    prior: str = setting(
-        PLAIN, "what the fits believe of a document before its clicks", choices=PRIORS, later=True
-    )
+    prior: str = setting(PLAIN, choices=PRIORS, later=True)
     pessimism: str = setting(
         "", "how carefully to choose and promise: standard deviations, or auto: what the log says",
         metavar="λ", absent="none", later=True,

@@ -96,7 +96,7 @@ def fit_model(cell: FitCell) -> tuple[clickmodels.ClickModel, float]:
     return model, evaluation.perplexity(model, test).mean
 
 
-def informed_prior(prior: str, logging: policies.Policy) -> dict[str, Any]:
+def informed_prior(prior: str, logging: policies.Policy | None) -> dict[str, Any]:
     """Return the arguments of a fit with this prior, which ``logging`` made the log for.
 
     "" stands for the plain one, which takes none.

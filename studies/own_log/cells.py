@@ -11,7 +11,8 @@ import numpy as np
 
 from ... import clickmodels, evaluation, policies
 from ...clickmodels import NotExact
-from ...common.typing import Floats
+from ...clickmodels.uncertainty.caution import AUTO, honest_values
+from ...common.typing import Floats, Integers
 from ...data import ClickLog, World
 from ..engine.grid import cell_key
 from ..engine.keeping import keep_file, make_folder, save_kept
@@ -20,7 +21,7 @@ from .kept_logs import KeptLogs, kept_logs
 from .log_fits import LogFitCell, fitted_to_log, publish_file, publish_model
 from .source import TRAIN, WHOLE, shown_twice, shown_world
 
-VERSION = "5"
+VERSION = "6"
 TOP_DOWN, MAX_REWARD = OPTIMISERS = ("Top-Down", "Max-Reward")
 _TAIL = 200  # points of the curve that shows the long tail
 _EXAMPLES, _FIRST = 10, 5  # queries and documents that the page shows
@@ -86,7 +87,8 @@ def describe_cell(cell: DescribeCell) -> LogNumbers:
 class OwnFitted(TypedDict):
     """Perplexity on held-out pages, and the clicks that the model expects of them per page.
 
-    ``logged`` is None where the model cannot compute expected clicks, and of halves.
+    ``logged`` is None where the model cannot compute expected clicks, and of halves. ``trust`` is
+    how far its log bears it out, None of models without a posterior.
     """
 
     perplexity: Unbounded
@@ -94,6 +96,7 @@ class OwnFitted(TypedDict):
     high: Unbounded
     by_rank: list[Undefined]
     logged: float | None
+    trust: float | None
 
 
 def fit_cell(cell: LogFitCell) -> OwnFitted:
@@ -103,10 +106,12 @@ def fit_cell(cell: LogFitCell) -> OwnFitted:
         publish_model(cell)
     test = kept_logs(cell.logs)[1][cell.test]
     found = evaluation.perplexity_interval(model, test, seed=cell.seed)
+    numbers = model.uncertainty.numbers if model.uncertainty is not None else {}
     return {
         "perplexity": found.mean, "low": found.low, "high": found.high,
         "by_rank": evaluation.perplexity(model, test).per_rank.tolist(),
         "logged": None if cell.train != TRAIN else _expect_logged(model, test, cell.seed),
+        "trust": numbers.get("trust"),
     }  # fmt: skip
 
 
@@ -218,13 +223,16 @@ class OwnPolicyCell:
 class OwnPolicy(TypedDict):
     """The share of shown documents that the training part hardly ever showed, and examples.
 
-    ``pages`` is a hash of what is shown: rankings with the same one are the same.
+    ``promise`` is what can be promised for it, in clicks per page; None where its model was fitted
+    with the plain prior. ``pages`` is a hash of what is shown: rankings with the same one are the
+    same.
 
     The examples are the most frequent queries' ids, their shares of the pages, and the ids of the
     first documents that they get.
     """
 
     hardly_shown: float
+    promise: float | None
     pages: str
     examples: list[tuple[str, float, list[str]]]
 
@@ -236,9 +244,17 @@ def policy_cell(cell: OwnPolicyCell) -> OwnPolicy:
     share = evaluation.share_hardly_shown(policy, train, world)
     shown = np.ascontiguousarray(policy.greedy(np.arange(world.n_queries)), dtype=np.int64)
     return {
-        "hardly_shown": share, "pages": hashlib.sha256(shown.tobytes()).hexdigest(),
+        "hardly_shown": share, "promise": _find_promise(cell, shown, world),
+        "pages": hashlib.sha256(shown.tobytes()).hexdigest(),
         "examples": _find_examples(policy, world),
     }  # fmt: skip
+
+
+def _find_promise(cell: OwnPolicyCell, shown: Integers, world: World) -> float | None:
+    """Return what can be promised for rankings (Q, K), as a careful search promises."""
+    if not cell.fit.prior:
+        return None
+    return float(world.query_probs @ honest_values(fitted_to_log(cell.fit), shown))
 
 
 def publish_rankings(cell: OwnPolicyCell) -> None:
@@ -271,7 +287,10 @@ def found_policy(cell: OwnPolicyCell) -> policies.Policy:
         model = fitted_to_log(cell.fit)
         if cell.optimiser == TOP_DOWN:
             return policies.top_down(model, world, slots)
-        return policies.max_reward(model, world, slots, seed=cell.fit.seed)
+        pessimism = AUTO if cell.fit.prior else 0.0
+        return policies.max_reward(
+            model, world, slots, seed=cell.fit.seed, pessimism=pessimism
+        )
 
     return keep_file(cell.path, find, policies.Policy.save, policies.Policy.load)
 
@@ -293,11 +312,18 @@ class Judged(TypedDict):
 def judge_cell(cell: JudgeCell) -> Judged:
     """Ask every model what the policy earns, with vertical blocks where the log has them."""
     judges = {fit.model: fitted_to_log(fit) for fit in cell.judges}
-    policy, world = found_policy(cell.policy), shown_world(cell.policy.fit.logs)
-    log = kept_logs(cell.policy.fit.logs)[1][WHOLE]
-    if world.vertical is not None and log.vertical_position is not None:
-        policy = policies.Placed(policy, logged_places(log, world), world)
+    world = shown_world(cell.policy.fit.logs)
+    policy = deployed_policy(cell.policy)
     return {"values": evaluation.judge_policy(policy, judges, world, cell.policy.fit.seed)}
+
+
+def deployed_policy(cell: OwnPolicyCell) -> policies.Policy:
+    """Return the policy of a cell, with vertical blocks where the log has them."""
+    policy, world = found_policy(cell), shown_world(cell.fit.logs)
+    log = kept_logs(cell.fit.logs)[1][WHOLE]
+    if world.vertical is None or log.vertical_position is None:
+        return policy
+    return policies.Placed(policy, logged_places(log, world), world)
 
 
 def logged_places(log: ClickLog, world: World) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...clickmodels.uncertainty.exposure import PLAIN
 from ...evaluation import CrossTable
 from ...evaluation.offpolicy.slate_estimates import ENOUGH
 from ..engine.rows import Row, distinct, where
@@ -66,7 +67,30 @@ class Findings:
     @cached_property
     def logged(self) -> dict[str, float | None]:
         """What each model says that the held-out pages earned."""
-        return {row["model"]: row["value"] for row in where(self.rows, quantity="logged")}
+        rows = where(self.rows, part="model", quantity="logged")
+        return {row["model"]: row["value"] for row in rows}
+
+    @cached_property
+    def priors(self) -> dict[str, str]:
+        """With which prior each model was fitted."""
+        rows = where(self.rows, part="model", quantity="prior")
+        return {row["model"]: row["text"] for row in rows}
+
+    @cached_property
+    def trust(self) -> dict[str, float]:
+        """Which share of the differences that a model sees can be relied on, of careful models."""
+        rows = where(self.rows, part="model", quantity="trust")
+        return {row["model"]: row["value"] for row in rows if self.priors[row["model"]] != PLAIN}
+
+    def promise(self, policy: str) -> float | None:
+        """Return what can be promised for a ranking; None where its model does not know."""
+        rows = where(self.rows, part="policy", quantity="promise", policy=policy)
+        return rows[0]["value"] if rows else None
+
+    @cached_property
+    def warnings(self) -> list[Row]:
+        """A row for each warning sign of the suggested ranking: 1 speaks, 0 is silent."""
+        return where(self.rows, part="warning")
 
     @cached_property
     def cross(self) -> CrossTable | None:
@@ -167,7 +191,8 @@ def summarise(found: Findings, name: str) -> str:
         )
         return " ".join(filter(None, [_say_log(found, name), why, _say_failures(found)]))
     parts = [_say_log(found, name), _say_models(found), _say_suspect(found), _say_policy(found)]
-    parts += [_say_estimates(found), _say_log_limits(found), _say_failures(found)]
+    parts += [_say_promise(found), _say_warnings(found), _say_estimates(found)]
+    parts += [_say_log_limits(found), _say_failures(found)]
     return " ".join(part for part in parts if part)
 
 
@@ -258,6 +283,32 @@ def _say_policy(found: Findings) -> str:
             "change"
         )  # fmt: skip
     return text + "."
+
+
+def _say_promise(found: Findings) -> str:
+    cross, place = found.cross, found.recommended
+    if cross is None or place is None:
+        return ""
+    promise, judge = found.promise(cross.policies[place]), cross.judges[cross.own[place]]
+    share = found.trust.get(judge)
+    if promise is None or share is None:
+        return ""
+    return (
+        f"{judge} itself expects {cross.promised[place]:.3f}; a promise that can be kept is "
+        f"{promise:.3f}, because of the differences that {judge} sees between pages of a query "
+        f"about {share:.0%} can be relied on, judging by the log."
+    )
+
+
+def _say_warnings(found: Findings) -> str:
+    speaking = [row["quantity"] for row in found.warnings if row["value"]]
+    if not found.warnings:
+        return ""
+    name = found.warnings[0]["policy"]
+    if not speaking:
+        return f"Nothing warns of {name} before it is deployed."
+    signs = "sign" if len(speaking) == 1 else "signs"
+    return f"{len(speaking)} {signs} warn{'s' * (len(speaking) == 1)} of it: {_join(speaking)}."
 
 
 def _say_same(others: Sequence[str]) -> str:

@@ -11,9 +11,12 @@ import numpy as np
 
 from ...clickmodels.fitting import GRADE, PARAMETERS, check_parameters
 from ...clickmodels.registry import registered_class
+from ...clickmodels.uncertainty.exposure import EXPOSURE, PLAIN, PRIORS, SCORE, read_covariate
+from ...data import ClickLog, World
 from ...evaluation import Interval
 from ...evaluation.reporting.figures import new_figure
 from ...evaluation.statistics import make_interval
+from ...policies import Policy
 from ..engine.plugins import import_modules, model_source
 from ..engine.rows import Row
 from ..registry import register
@@ -28,8 +31,16 @@ from ..robustness.judging import (
 from ..study import Report, Results, Stage, Study, setting
 from ..worlds import longest_first
 from .graded_fits import write_graded
-from .kept_logs import LogSetting, kept_logs
-from .log_fits import RESULT, VERSION, LogFitCell, log_fit_cell, publish_model
+from .kept_logs import LoggingFile, LogSetting, kept_logs
+from .log_fits import (
+    RESULT,
+    VERSION,
+    LogFitCell,
+    log_fit_cell,
+    prior_for,
+    publish_model,
+    say_priors,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +57,8 @@ class FitLog(Study):
     The folder gets the world, the log's parts, every model as soon as it is fitted, the tables,
     and a picture of perplexity by rank. A row is a model and a seed. Of a log with grades it gets
     nDCG by query too, and with a naive baseline and a click model of the robustness paper the
-    verdict on the paper's first claim.
+    verdict on the paper's first claim. Models that can are fitted with the ``prior``, the others
+    with the plain one; ``logging`` is the policy that made the log, for the prior "score".
     """
 
     own_folder: ClassVar[bool] = True
@@ -59,6 +71,11 @@ class FitLog(Study):
     seeds: int = setting(1)
     parameters: str = setting("table", choices=PARAMETERS)
     modules: tuple[str, ...] = setting((), flag="module", later=True)
+    prior: str = setting(EXPOSURE, choices=PRIORS, later=True)
+    logging: LoggingFile = setting(
+        LoggingFile, flag="", later=True, nothing=LoggingFile(),
+        changed="the policy that made the log was another",
+    )  # fmt: skip
 
     def check(self) -> None:
         """Raise where the study could not run."""
@@ -74,6 +91,19 @@ class FitLog(Study):
         for name in ("train", "test"):
             if name not in parts or not len(parts[name]):
                 raise ValueError(f"logs has no pages in the part to {_PURPOSE[name]}")
+        self._check_logging(world, parts["train"])
+
+    def _check_logging(self, world: World, train: ClickLog) -> None:
+        """Raise where the prior needs a logging policy that is not there, or has no scores."""
+        if self.prior == SCORE and not self.logging.path:
+            raise ValueError("prior: score needs the policy that made the log")
+        if self.prior != SCORE and self.logging.path:
+            raise ValueError(f"logging: it is for the prior score, not {self.prior}")
+        if self.logging.path:
+            try:
+                read_covariate(SCORE, train, world, Policy.load(self.logging.path))
+            except ValueError as error:
+                raise ValueError(f"{self.logging.path}: {error}") from error
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the one stage: a cell for every model, and for every seed of a random fit."""
@@ -83,7 +113,7 @@ class FitLog(Study):
         cells = [
             LogFitCell(
                 name, ties[0], kept, self.parameters, validation=validation, ties=ties,
-                source=model_source(name), modules=self.modules,
+                source=model_source(name), modules=self.modules, **self._informed(name),
             )
             for name in longest_first(self.model)
             for ties in (
@@ -101,14 +131,23 @@ class FitLog(Study):
         if self.parameters != GRADE and kept_logs(kept)[0].has_grades:
             write_graded(folder, cells)
 
+    def _informed(self, name: str) -> dict[str, str]:
+        """Return what a cell has of the prior: the plain one for models that have no other."""
+        prior = prior_for(name, self.prior, self.parameters)
+        file = self.logging if prior == SCORE else LoggingFile()
+        return {"prior": prior, "logging": file.path, "logging_contents": file.contents}
+
     def rows(self, results: Results) -> list[Row]:
         """Return a row per model and seed, models in the order of the settings."""
         (pairs,) = results.values()
         found = [
-            {"model": cell.model, "seed": seed, **metrics, "result": result}
+            {
+                "model": cell.model, "seed": seed, "prior": cell.prior or PLAIN, **metrics,
+                "result": result,
+            }
             for cell, result in pairs
             for seed, metrics in zip(cell.ties, result["metrics"], strict=True)
-        ]
+        ]  # fmt: skip
         names = dict.fromkeys(name for row in found for name in row if name != "result")
         rows = [{name: row.get(name) for name in names} | _by_page(row) for row in found]
         return sorted(rows, key=lambda row: (self.model.index(row["model"]), row["seed"]))
@@ -127,6 +166,8 @@ class FitLog(Study):
         grades = None if known else grade_table(found)
         judged = Judged(click_table(found), page_table(pages), grades, {})
         report = log_report(judged, BY_GRADE) if known else log_report(judged)
+        said = say_priors({name: first[name]["prior"] for name in fitted})
+        report.summary, report.lines = f"{report.summary} {said}", [said]
         report.figures[PICTURE] = "Perplexity by rank", draw_perplexity(first)
         return report
 
@@ -144,7 +185,7 @@ def _by_page(row: Row) -> Row:
 
 def _numbers(row: Row) -> dict[str, float]:
     """Return the metrics of a row that there are."""
-    others = ("model", "seed", *_PAGES)
+    others = ("model", "seed", "prior", *_PAGES)
     return {
         name: value for name, value in row.items() if name not in others and value is not None
     }

@@ -62,6 +62,23 @@ class LogSetting:
 
 
 @dataclass(frozen=True)
+class LoggingFile:
+    """The saved policy that made a log: where it is, and a hash of what it holds."""
+
+    path: str = field(default="", compare=False)
+    contents: str = ""
+
+    def describe(self) -> str:
+        """Return it in words."""
+        return self.path
+
+    @classmethod
+    def of(cls, path: str) -> LoggingFile:
+        """Return that of a file."""
+        return cls(path, hashlib.sha256(Path(path).read_bytes()).hexdigest()[:24])
+
+
+@dataclass(frozen=True)
 class KeptLogs:
     """What ``LogSetting.keep`` wrote: ``names`` of the parts, and where they are."""
 

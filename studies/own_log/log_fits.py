@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,10 @@ from typing import Any
 
 from ... import evaluation
 from ...clickmodels import ClickModel
-from ..engine.artefacts import fit_parts, load_model
+from ...clickmodels.fitting import parameters_of, takes_prior
+from ...clickmodels.uncertainty.exposure import PLAIN
+from ...policies import Policy
+from ..engine.artefacts import fit_parts, informed_prior, load_model
 from ..engine.grid import Result, cell_key
 from ..engine.keeping import keep_file, make_folder, read_kept, save_kept
 from ..engine.plugins import import_modules
@@ -38,6 +41,9 @@ class LogFitCell:
     ties : seeds that break ties in metrics of grades; the first is that of the fit.
     source : of a model of one's own, so that it is fitted again when its file changes.
     modules : imported first; they may register models of one's own.
+    prior : of the fit, "" for the plain one.
+    logging, logging_contents : file of the policy that made the log, for the prior "score", and a
+        hash of what it holds.
     """
 
     model: str
@@ -50,11 +56,32 @@ class LogFitCell:
     ties: tuple[int, ...] = field(default=(0,))
     source: str = field(default="", metadata={"key": "given"})
     modules: tuple[str, ...] = field(default=(), metadata={"key": False})
+    prior: str = field(default="", metadata={"key": "given"})
+    logging: str = field(default="", metadata={"key": False})
+    logging_contents: str = field(default="", metadata={"key": "given"})
 
     @property
     def path(self) -> Path:
         """Where the fitted model is kept."""
         return Path(self.logs.folder) / MODELS / f"{cell_key(self, VERSION)}.safetensors"
+
+
+def prior_for(name: str, prior: str, parameters: str = "table") -> str:
+    """Return the prior that a cell names: "" for the plain one, and for models that have no other.
+
+    Which models have others is asked of their classes.
+    """
+    informed = prior != PLAIN and takes_prior(name, parameters_of(name, parameters))
+    return prior if informed else ""
+
+
+def say_priors(priors: Mapping[str, str]) -> str:
+    """Return with which prior models were fitted, ``priors`` by model as cells have them."""
+    groups: dict[str, list[str]] = {}
+    for name, prior in priors.items():
+        groups.setdefault(prior or PLAIN, []).append(name)
+    said = ", ".join(f"{prior} ({', '.join(names)})" for prior, names in groups.items())
+    return f"Prior of what was not clicked yet: {said}."
 
 
 def fitted_to_log(cell: LogFitCell) -> ClickModel:
@@ -64,9 +91,11 @@ def fitted_to_log(cell: LogFitCell) -> ClickModel:
 
     def fit() -> ClickModel:
         validation = logs.get(cell.validation)
+        logging = Policy.load(cell.logging) if cell.logging else None
         return fit_parts(
-            cell.model, logs[cell.train], validation, world, cell.seed, cell.parameters
-        )
+            cell.model, logs[cell.train], validation, world, cell.seed, cell.parameters,
+            **informed_prior(cell.prior, logging),
+        )  # fmt: skip
 
     return keep_file(cell.path, fit, ClickModel.save, partial(load_model, name=cell.model))
 

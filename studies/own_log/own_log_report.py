@@ -14,9 +14,11 @@ from ..engine.rows import Row, distinct, where
 from ..study import Report
 from .estimates import ESTIMATORS
 from .findings import Findings, summarise
+from .log_fits import say_priors
 from .own_log_pictures import draw_log, draw_models, draw_policies
 
 SHOW, MODELS, LOG = "What the models would have you show", "The click models", "The log"
+WARNS = "What warns"
 _NUMBERS = {
     "impressions": ("pages", "{:,.0f}"),
     "queries": ("queries", "{:,.0f}"),
@@ -38,6 +40,7 @@ def make_report(rows: list[Row], name: str) -> Report:
     found = Findings(rows)
     tables = {
         SHOW: [*_cross_tables(found), *_estimate_tables(found), *_example_tables(found)],
+        **({WARNS: [_warning_table(found)]} if found.warnings else {}),
         MODELS: [_model_table(found)],
         LOG: [_log_table(found), *_oddity_tables(found)],
         "Files": [_file_table(rows)],
@@ -64,8 +67,9 @@ def make_report(rows: list[Row], name: str) -> Report:
 
 _POLICIES_CAPTION = (
     "each line is a ranking that one model suggests. Red: the clicks per page that its own model "
-    "promises. Other marks: what the other models say of it, and a bar at their median. A red mark "
-    "far to the right of the others is a promise that only its own model believes."
+    "promises; red and hollow: the promise that can be kept. Other marks: what the other models "
+    "say of it, and a bar at their median. A red mark far to the right of the others is a promise "
+    "that only its own model believes."
 )
 _MODELS_CAPTION = (
     "perplexity on held-out pages (1 is perfect, 2 is a coin; lower is better) with 95% bootstrap "
@@ -87,25 +91,27 @@ def _cross_tables(found: Findings) -> list[PlainTable]:
     table = PlainTable(
         "What every model says that the rankings earn, clicks per page", "ranking",
         [*(f"by {judge}" for judge in cross.judges), "others' median", "own - others",
-         "ahead of", "hardly ever shown"],
-        _explain_rankings() + _explain_baselines(found) + _explain_same(found),
+         "can be promised", "ahead of", "hardly ever shown"],
+        _explain_rankings() + _explain_promises(found) + _explain_baselines(found)
+        + _explain_same(found),
     )  # fmt: skip
     for place, name in enumerate(cross.policies):
         values = [
             Shown(f"{value:.3f}", BOLD if judge == cross.own[place] else "", float(value))
             for judge, value in enumerate(cross.values[place])
         ]
-        (rare,) = where(found.rows, part="policy", policy=name)
+        (rare,) = where(found.rows, part="policy", policy=name, quantity="hardly shown")
         several = len(cross.judges) > 1
         table.rows[name] = [
             *values,
             _number(cross.others[place] if several else None),
             _number(cross.excess[place] if several else None, "{:+.3f}"),
+            _number(found.promise(name)),
             _number(found.leading[place] if len(cross.judges) > 2 else None, "{:.0f}"),
             _number(rare["value"], "{:.1%}"),
         ]
     logged = [_number(found.logged.get(judge)) for judge in cross.judges]
-    table.rows["pages as logged"] = [*logged, *[Shown("-")] * 4]
+    table.rows["pages as logged"] = [*logged, *[Shown("-")] * 5]
     return [table]
 
 
@@ -119,6 +125,18 @@ def _explain_rankings() -> str:
         "suggested neither of the two (the median of the differences that they see), so that both "
         "have the same judges. Hardly ever shown: the share of the documents that it shows which "
         f"the training part of the log showed fewer than {RARE} times. "
+    )
+
+
+def _explain_promises(found: Findings) -> str:
+    if not found.trust:
+        return ""
+    shares = ", ".join(f"{share:.0%} for {name}" for name, share in found.trust.items())
+    return (
+        "Can be promised: less than the own model's number, because the ranking was chosen for "
+        "what that model likes, also where it is wrong; of what it expects above the pages as "
+        "logged, only that share is promised which its differences between logged pages have "
+        f"turned out to be worth ({shares}). "
     )
 
 
@@ -180,6 +198,22 @@ def _estimate(row: Row | None) -> Shown:
     return Shown(f"{row['value']:.3f} [{low:.3f}, {high:.3f}]", value=row["value"])
 
 
+def _warning_table(found: Findings) -> PlainTable:
+    """Return every sign with its sentence: those that speak first, then silent and unknown ones."""
+    table = PlainTable(
+        f"What warns of {found.warnings[0]['policy']} before it is deployed", "sign", ["it says"],
+        "Asked of the part of the log that the models were fitted to. Silence is no proof: what "
+        "each sign sees is in docs/warnings.md.",
+    )  # fmt: skip
+    known = [row for row in found.warnings if row["value"] is not None]
+    for row in sorted(known, key=lambda row: -row["value"]):
+        table.add(row["quantity"], [row["text"] if row["value"] else "nothing to warn of"])
+    for row in found.warnings:
+        if row["value"] is None:
+            table.add(row["quantity"], [f"not known: {row['text']}"])
+    return table
+
+
 def _example_tables(found: Findings) -> list[PlainTable]:
     if found.cross is None or found.recommended is None:
         return []
@@ -211,7 +245,7 @@ def _model_table(found: Findings) -> PlainTable:
         f"Held-out pages had {found.of_log('held_out_clicks') or 0:.3f} clicks. Same order: "
         "Spearman's rank correlation of the relevance that two models give, one fitted to each "
         "half of the training part; same first: the share of traffic whose first document is the "
-        "same.",
+        f"same. {say_priors(found.priors)}",
     )  # fmt: skip
     for name, row in found.perplexities.items():
         text = f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]".replace("inf", "∞")

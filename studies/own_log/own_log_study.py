@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ... import clickmodels
+from ...clickmodels.uncertainty.exposure import EXPOSURE, PLAIN
 from ...common import checks
 from ...data import ClickLog
 from ...data.readers.tables.report import ODDITIES
@@ -46,20 +47,24 @@ from .cells import (
 )
 from .estimates import VERSION as ESTIMATE_VERSION
 from .estimates import EstimateCell, Estimated, estimate_cell
+from .findings import Findings
 from .kept_logs import WORLD, LogSetting, part_path
-from .log_fits import LogFitCell, publish_model
+from .log_fits import LogFitCell, prior_for, publish_model
 from .own_log_report import make_report
+from .policy_warnings import VERSION as WARNING_VERSION
+from .policy_warnings import Warned, WarningCell, warning_cell
 from .source import HALVES, TEST, TRAIN, VALIDATION, WHOLE, LogSource, read_source, split_log
 from .tables import OwnLog, explain_columns
 
 DESCRIBING, FITTING, COMPARING = "describing the log", "fitting models", "comparing halves"
 PAIRING = "comparing models"
 OPTIMISING, JUDGING, ESTIMATING = "finding rankings", "judging rankings", "estimating values"
+WARNING = "looking for warnings"
 _PARTS = {
     "about-log.parquet": ("log", "oddity", "note", "rank", "tie", "tail", "file"),
     "about-models.parquet": ("model", "model by rank", "comparison", "stability", "failure"),
     "about-policies.parquet": (
-        "policy", "same pages", "judgement", "estimate", "logging", "example",
+        "policy", "same pages", "judgement", "estimate", "logging", "example", "warning",
     ),
 }  # fmt: skip
 
@@ -70,7 +75,9 @@ class OwnLogReport(Study):
     """Report on a log of your own: which click model to trust, and what it would have you show.
 
     Any table of clicks will do (CSV, TSV, JSON lines, Parquet, Arrow): columns are guessed from
-    their names. No grades, propensities or settings are needed.
+    their names. No grades, propensities or settings are needed. Models that can are fitted with a
+    prior that follows exposure, and their rankings are chosen with care; ``prior="plain"`` is
+    without both.
 
     Example:
       clickgym report clicks.csv
@@ -98,6 +105,7 @@ class OwnLogReport(Study):
     seed: int = setting(0)
     modules: tuple[str, ...] = setting((), flag="module", later=True)
     logs: LogSetting = setting(LogSetting, flag="", later=True, changed="the log was another")
+    prior: str = setting(EXPOSURE, choices=(EXPOSURE, PLAIN), later=True)
 
     def read(self) -> OwnLog:
         """Read the log; raise where nothing says which, or the files are not there."""
@@ -113,6 +121,7 @@ class OwnLogReport(Study):
         import_modules(self.modules)
         for name in self.models:
             checks.choice(name, clickmodels.names(), "models")
+        checks.choice(self.prior, (EXPOSURE, PLAIN), "prior")
         checks.positive_integer(self.seed, "seed", 0)
         checks.positive_integer(self.slots, "slots", 0)
         require_generative(self.models)
@@ -170,6 +179,7 @@ class OwnLogReport(Study):
             (name, part): LogFitCell(
                 name, self.seed, kept, train=part, validation=VALIDATION,
                 source=model_source(name), modules=self.modules,
+                prior=prior_for(name, self.prior),
             )
             for name in names
             for part in ((TRAIN, *HALVES) if self.stability else (TRAIN,))
@@ -207,6 +217,11 @@ class OwnLogReport(Study):
             ESTIMATING, estimate_cell, [EstimateCell(found)], ESTIMATE_VERSION, Estimated,
             may_fail=True,
         )  # fmt: skip
+        so_far = Findings(self.rows(results))
+        if so_far.cross is not None and so_far.recommended is not None:
+            name = so_far.cross.policies[so_far.recommended]
+            warned = [WarningCell(cell, judges) for cell in found if cell.name == name]
+            yield Stage(WARNING, warning_cell, warned, WARNING_VERSION, Warned, may_fail=True)
 
     def rows(self, results: Results) -> list[Row]:
         """Return the numbers, one per row: what part of the report, of what, and how sure."""
@@ -233,6 +248,7 @@ class OwnLogReport(Study):
         for cell, result in in_order(OPTIMISING, lambda cell: cell.model):
             named = {"model": cell.model, "policy": cell.name}
             rows.append(_row("policy", "hardly shown", result["hardly_shown"], **named))
+            rows.append(_row("policy", "promise", result["promise"], **named))
             path = cell.rankings.relative_to(cell.fit.logs.folder)
             rows.append(_row("file", cell.name, text=path.as_posix()))
             rows += [
@@ -249,6 +265,12 @@ class OwnLogReport(Study):
             ]
         for _, result in results.get(ESTIMATING, []):
             rows += _estimate_rows(result)
+        for cell, result in results.get(WARNING, []):
+            rows += [
+                _row("warning", sign, float(bool(warning)) if not unknown else None,
+                     model=cell.policy.model, policy=cell.policy.name, text=warning or unknown)
+                for sign, warning, unknown in result["signs"]
+            ]  # fmt: skip
         for stage, failures in getattr(results, "failures", {}).items():
             rows += [_row("failure", stage, model=_name(one), text=text) for one, text in failures]
         return rows
@@ -335,6 +357,8 @@ def _model_rows(fit: LogFitCell, result: Result) -> list[Row]:
     return [
         _row("model", "perplexity", *numbers, model=model),
         _row("model", "logged", result["logged"], model=model),
+        _row("model", "trust", result["trust"], model=model),
+        _row("model", "prior", text=fit.prior or PLAIN, model=model),
         *(
             _row("model by rank", "perplexity", value, rank=rank, model=model)
             for rank, value in enumerate(result["by_rank"], start=1)

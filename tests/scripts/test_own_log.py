@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from clickgym.clickmodels import ClickModel
 from clickgym.clickmodels import registry as model_registry
 from clickgym.data import ClickLog, World
 from clickgym.scripts import main
+from clickgym.studies.own_log.kept_logs import KeptLogs
+from clickgym.studies.own_log.log_fits import LogFitCell
 from clickgym.studies.own_log.tables import column_roles
 
 COMMAND = [sys.executable, "-m", "clickgym.scripts.fit"]
@@ -75,10 +78,13 @@ def test_a_table_is_fitted_with_nothing_configured(table, fitted):
     world, log = data.read_log(table)
     assert World.load(fitted / "world.safetensors").fingerprint == world.fingerprint
     np.testing.assert_array_equal(ClickLog.load(fitted / "log.parquet").clicks, log.clicks)
-    train, validation, _ = log.split((0.8, 0.1, 0.1), 0)
-    expected = clickmodels.fit("PBM", train, world, validation=validation).relevance()
+    train, _, _ = log.split((0.8, 0.1, 0.1), 0)
+    expected = clickmodels.fit("PBM", train, world, prior="exposure").relevance()
     found = ClickModel.load(fitted / "PBM.safetensors").relevance()
     np.testing.assert_allclose(found, expected)
+    assert "Prior of what was not clicked yet: exposure (PBM, UBM)." in (
+        fitted / "report.html"
+    ).read_text()
     assert (fitted / "perplexity.png").stat().st_size > 1000
     assert "no nDCG" in (fitted / "report.html").read_text()
 
@@ -123,6 +129,12 @@ def test_columns_are_given_by_one_option(table, tmp_path):
         (["--split", "1", "0"], "--split leaves no page to test"),
         (["--world", "missing"], "missing: no such file"),
         (["--parameters", "grade"], "parameters='grade' needs grades, and this world has none"),
+        (["--prior", "score"], r"--prior score needs the policy that made the log \(--policy FILE\)"),
+        (["--policy", "none"], "--policy none: no such file"),
+        (
+            ["--prior", "exposure", "--model", "CTR", "dCTR"],
+            "--prior exposure: .* CTR, dCTR can only be fitted with --prior plain",
+        ),
     ],
 )
 def test_a_wrong_option_is_named_and_nothing_is_written(table, tmp_path, capsys, options, message):
@@ -284,7 +296,77 @@ def test_pages_are_split_by_a_column(tmp_path):
     ]  # fmt: skip
 
 
+# Priors
+
+
+def test_the_plain_prior_can_be_asked_for_and_does_not_replace_another(
+    table, fitted, tmp_path, capsys
+):
+    words = ["fit", table, "--model", "PBM", "dCTR", "--prior", "plain", *ALONE]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    world, log = data.read_log(table)
+    expected = clickmodels.fit("PBM", log.split((0.8, 0.1, 0.1), 0)[0], world).relevance()
+    found = ClickModel.load(tmp_path / "PBM.safetensors").relevance()
+    np.testing.assert_allclose(found, expected)
+    assert {row["prior"] for row in studies.load_rows(tmp_path / "rows.parquet")} == {"plain"}
+    capsys.readouterr()
+    assert main(["fit", table, "--model", "PBM", "dCTR", "--out", str(tmp_path), *ALONE]) == 1
+    assert "--prior was plain" in capsys.readouterr().err
+
+
+def test_models_without_another_prior_are_fitted_with_the_plain_one(table, tmp_path, capsys):
+    assert main(["fit", table, "--model", "PBM", "dCTR", "--out", str(tmp_path), *ALONE]) == 0
+    assert "exposure (PBM), plain (dCTR)." in capsys.readouterr().out
+    rows = studies.load_rows(tmp_path / "rows.parquet")
+    assert {row["model"]: row["prior"] for row in rows} == {"PBM": "exposure", "dCTR": "plain"}
+
+
+def test_the_policy_that_made_the_log_gives_the_prior_its_scores(table, tmp_path, capsys):
+    world, log = data.read_log(table)
+    weights = np.random.default_rng(0).random((world.n_queries, world.n_docs)) + 0.1
+    logging = policies.PlackettLuce(weights, slots=log.slots)
+    logging.save(tmp_path / "logging.safetensors")
+    words = ["fit", table, "--model", "PBM", "--prior", "score", "--out", str(tmp_path), *ALONE]
+    assert main([*words, "--policy", str(tmp_path / "logging.safetensors")]) == 0
+    train = log.split((0.8, 0.1, 0.1), 0)[0]
+    expected = clickmodels.fit("PBM", train, world, prior="score", logging=logging).relevance()
+    found = ClickModel.load(tmp_path / "PBM.safetensors").relevance()
+    np.testing.assert_allclose(found, expected)
+    policies.Uniform(world, log.slots).save(tmp_path / "uniform.safetensors")
+    capsys.readouterr()
+    assert main([*words, "--policy", str(tmp_path / "uniform.safetensors")]) == 1
+    assert "uniform.safetensors: prior='score' needs a logging policy with" in (
+        capsys.readouterr().err
+    )
+
+
+def test_fits_with_the_plain_prior_keep_the_name_that_their_files_have():
+    kept = KeptLogs("here", "abc", ("train", "test"))
+    cells = [LogFitCell("PBM", 0, kept, prior=prior) for prior in ("", "exposure")]
+    assert cells[0].path.stem == "db982749571ee0f6b1e09e51"
+    assert cells[1].path != cells[0].path
+    cell = LogFitCell("PBM", 0, kept, prior="score", logging="a", logging_contents="x")
+    assert cell.path == replace(cell, logging="b").path != replace(cell, logging_contents="y").path
+
+
 # Train, deploy
+
+
+@loop_over(
+    ("options", "message"),
+    [
+        (["--model", "dCTR", "--prior", "exposure"], "--prior exposure: dCTR is fitted with plain"),
+        (["--model", "PBM", "--prior", "score"], "--prior score needs the policy that made the log"),
+        (["--model", "saved", "--prior", "plain"], "--prior plain is for a model that is fitted"),
+    ],
+)
+def test_a_prior_that_training_cannot_take_is_named(table, fitted, tmp_path, capsys, options, message):
+    out = tmp_path / "out"
+    options = [str(fitted / "PBM.safetensors") if one == "saved" else one for one in options]
+    where = ["--log", table, "--agent", "CascadeUCB1", "--pages", "50", "--out", str(out)]
+    assert main(["train", *where, *options]) == 1
+    assert re.search(f"clickgym train: {message}", capsys.readouterr().err)
+    assert not out.exists()
 
 
 def test_an_agent_is_trained_inside_a_model_of_the_log(fitted, trained):
@@ -300,8 +382,8 @@ def test_training_fits_a_model_to_the_log_where_it_is_given(table, tmp_path, cap
     options = ["--model", "UBM", "--agent", "CascadeUCB1", "--pages", "100", "--out", str(out)]
     assert main(["train", "--log", table, *options]) == 0
     world, log = data.read_log(table)
-    train, validation, _ = log.split((0.8, 0.1, 0.1), 0)
-    expected = clickmodels.fit("UBM", train, world, validation=validation).relevance()
+    train, _, _ = log.split((0.8, 0.1, 0.1), 0)
+    expected = clickmodels.fit("UBM", train, world, prior="exposure").relevance()
     found = ClickModel.load(out / "click_model.safetensors").relevance()
     np.testing.assert_allclose(found, expected)
     assert World.load(out / "world.safetensors").fingerprint == world.fingerprint

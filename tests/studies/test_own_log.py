@@ -130,13 +130,58 @@ def test_every_model_judges_every_ranking_as_the_library_would(run):
     allowed = np.where(allowed.any(axis=1, keepdims=True), allowed, world.candidates)
     known = world.with_candidates(allowed, world.query_probs)
     model, judge = (clickmodels.ClickModel.load(files[name]) for name in ("PBM", "DBN"))
-    policy = policies.max_reward(model, known, 5)
+    policy = policies.max_reward(model, known, 5, pessimism="auto")
     place = found.cross.policies.index("PBM Max-Reward")
     values = dict(zip(found.cross.judges, found.cross.values[place], strict=True))
     assert values["PBM"] == pytest.approx(evaluation.value(policy, model, known))
     assert values["DBN"] == pytest.approx(evaluation.value(policy, judge, known))
-    (rare,) = where(found.rows, part="policy", policy="PBM Max-Reward")
+    (rare,) = where(found.rows, policy="PBM Max-Reward", quantity="hardly shown")
     assert rare["value"] == evaluation.share_hardly_shown(policy, train, known)
+    assert found.promise("PBM Max-Reward") == pytest.approx(policy.found.promise)
+
+
+def test_models_have_the_prior_that_follows_exposure_and_the_table_says_so(run):
+    files = files_of(run)
+    world, log = data.World.load(files["the world"]), data.ClickLog.load(files["the log"])
+    train = log.split((0.8, 0.1, 0.1), 0)[0]
+    expected = clickmodels.fit("UBM", train, world, prior="exposure").relevance()
+    loaded = clickmodels.ClickModel.load(files["UBM"])
+    np.testing.assert_allclose(loaded.relevance(), expected)
+    assert Findings(rows_of(run)).trust["UBM"] == loaded.posterior().numbers["trust"]
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "Prior of what was not clicked yet: exposure (PBM, UBM, DBN, NCM)." in page
+
+
+def test_the_paragraph_has_the_promise_that_can_be_kept_and_why_it_is_another(run):
+    found = Findings(rows_of(run))
+    name = found.cross.policies[found.recommended]
+    promise, judge = found.promise(name), name.split()[0]
+    said = summarise(found, "x")
+    assert f"a promise that can be kept is {promise:.3f}, because of the differences" in said
+    assert f"about {found.trust[judge]:.0%} can be relied on" in said
+    assert "can be promised" in (run / "judgements.csv").read_text(encoding="utf-8")
+
+
+def test_what_warns_of_the_suggested_ranking_is_told(run):
+    files, found = files_of(run), Findings(rows_of(run))
+    world, log = data.World.load(files["the world"]), data.ClickLog.load(files["the log"])
+    train = log.split((0.8, 0.1, 0.1), 0)[0]
+    train = train[[len({*page}) == len(page) for page in train.ranking.tolist()]]
+    name = found.cross.policies[found.recommended]
+    policy = policies.Policy.load(files[name].with_suffix(".safetensors"))
+    models = {name: clickmodels.ClickModel.load(files[name]) for name in found.models}
+    known = {row["quantity"]: row for row in found.warnings}
+    signs = evaluation.warn(policy, train, world.restricted_to(train), models)
+    assert list(known) == [sign.name for sign in signs]
+    for sign in signs:
+        assert known[sign.name]["policy"] == name
+        assert known[sign.name]["text"] == (sign.warning or sign.not_run or None)
+    assert 0 < len(signs.speaking) < len(signs)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert page.count("<h2>What warns</h2>") == 1
+    for sign in signs.speaking:
+        assert html.escape(sign.warning, quote=False).replace("'", "&#39;") in page
+        assert sign.name in summarise(found, "x")
 
 
 def test_models_are_judged_on_pages_that_they_were_not_fitted_to(run):
@@ -303,6 +348,22 @@ def small(tmp_path):
     path = write_table(tmp_path / "clicks.csv", log, oddities=False)
     assert main(["report", str(path), *SMALL, "--out", str(tmp_path / "out")]) == 0
     return path, tmp_path / "out"
+
+
+def test_a_report_with_the_plain_prior_takes_models_at_their_word(small, tmp_path):
+    path, out = small
+    assert Findings(rows_of(out)).trust.keys() == {"PBM"}
+    plain = tmp_path / "plain"
+    assert main(["report", str(path), *SMALL, "--prior", "plain", "--out", str(plain)]) == 0
+    files, found = files_of(plain), Findings(rows_of(plain))
+    assert found.trust == {}
+    assert found.promise("PBM Max-Reward") is None
+    assert "promise that can be kept" not in summarise(found, "x")
+    world, log = data.World.load(files["the world"]), data.ClickLog.load(files["the log"])
+    train = log.split((0.8, 0.1, 0.1), 0)[0]
+    expected = clickmodels.fit("PBM", train, world).relevance()
+    np.testing.assert_allclose(clickmodels.ClickModel.load(files["PBM"]).relevance(), expected)
+    assert main(["report", str(path), *SMALL, "--prior", "plain", "--out", str(out)]) == 1
 
 
 def test_an_odd_table_is_refused_where_that_is_asked_for(table, tmp_path, capsys):
