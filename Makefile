@@ -48,6 +48,7 @@ bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/given_set.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/counterfactual.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/warning_signs.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/clickmodels.py --out runs/bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --no-ncm --json runs/bench/growth.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --members --json runs/bench/members.json

@@ -15,6 +15,7 @@ from .counterfactual.whole_pages import PagePairs, page_disagreement
 from .crossing import CrossTable, judge_policy, share_hardly_shown
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .logs.description import LogDescription, describe_log
+from .logs.pairs import LoggedPairs, count_pairs
 from .logs.ties import RankTies, tied_ranks
 from .metrics.auroc import Auroc, auroc
 from .metrics.bootstrap import bootstrap, perplexity_difference, perplexity_interval
@@ -49,21 +50,32 @@ from .recommendation.system_scores import SystemScores, score_systems
 from .reporting.tables import Metric, ResultTable
 from .statistics import Estimate, Interval, interval, marks, welch
 from .values import value
+from .warning_signs.cmip import ConditionalInformation, cmip
+from .warning_signs.concentration import Concentration, concentration
+from .warning_signs.identifiability import Identifiability, identifiability
+from .warning_signs.members import MembersDisagreement, members_disagreement
+from .warning_signs.overview import WarningSign, WarningSigns, warn
+from .warning_signs.rank_calibration import RankCalibration, rank_calibration
+from .warning_signs.sample_sizes import SampleSizes, sample_sizes
+from .warning_signs.support import Support, support
 
 __all__ = [
-    "Agreement", "Auroc", "ClickMetric", "Configurations", "Correlations", "CrossTable",
-    "CurseReport", "Deployment", "Disagreement", "DrawnPairs", "Estimate", "FewAccepted",
-    "ImpossibleOutcome", "Interval", "LogDescription", "Metric", "NoOverlap", "PagePairs",
-    "PairedDifference", "Perplexity", "Prediction", "PseudoinverseWeights", "RankTies",
-    "ResultTable", "SlateEstimate", "SystemScores", "WrongLogging", "WrongReward", "auroc",
-    "best_policy", "bootstrap", "click_rates", "correlate", "counterfactual_disagreement",
-    "counterfactual_pairs", "curse", "deploy", "describe_log", "estimate", "estimator_names",
-    "find_configurations", "fit_click_metric", "grade_click_probs", "importance_weights",
-    "interval", "judge_policy", "list_ndcg", "list_precision", "log_likelihood", "marks", "metric",
-    "metric_names", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
-    "online_metrics", "page_disagreement", "page_grades", "pairwise_disagreement", "perplexity",
+    "Agreement", "Auroc", "ClickMetric", "Concentration", "ConditionalInformation",
+    "Configurations", "Correlations", "CrossTable", "CurseReport", "Deployment", "Disagreement",
+    "DrawnPairs", "Estimate", "FewAccepted", "Identifiability", "ImpossibleOutcome", "Interval",
+    "LogDescription", "LoggedPairs", "MembersDisagreement", "Metric", "NoOverlap", "PagePairs",
+    "PairedDifference", "Perplexity", "Prediction", "PseudoinverseWeights", "RankCalibration",
+    "RankTies", "ResultTable", "SampleSizes", "SlateEstimate", "Support", "SystemScores",
+    "WarningSign", "WarningSigns", "WrongLogging", "WrongReward", "auroc", "best_policy",
+    "bootstrap", "click_rates", "cmip", "concentration", "correlate", "count_pairs",
+    "counterfactual_disagreement", "counterfactual_pairs", "curse", "deploy", "describe_log",
+    "estimate", "estimator_names", "find_configurations", "fit_click_metric", "grade_click_probs",
+    "identifiability", "importance_weights", "interval", "judge_policy", "list_ndcg",
+    "list_precision", "log_likelihood", "marks", "members_disagreement", "metric", "metric_names",
+    "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity", "online_metrics",
+    "page_disagreement", "page_grades", "pairwise_disagreement", "perplexity",
     "perplexity_difference", "perplexity_interval", "predict_rates", "rank_agreement",
-    "rank_marginals", "recall", "score_systems", "share_hardly_shown", "share_unrated",
-    "simulate_click_rates", "slate_marginals", "slate_rewards", "tied_ranks", "value",
-    "weighted_correlation", "welch",
+    "rank_calibration", "rank_marginals", "recall", "sample_sizes", "score_systems",
+    "share_hardly_shown", "share_unrated", "simulate_click_rates", "slate_marginals",
+    "slate_rewards", "support", "tied_ranks", "value", "warn", "weighted_correlation", "welch",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from ..common.typing import Floats, Integers
 from ..data import ClickLog, World
 from ..policies import Policy
 from .logs.description import RARE
+from .logs.pairs import count_pairs
 from .values import value
 
 
@@ -103,12 +104,9 @@ def share_hardly_shown(policy: Policy, log: ClickLog, world: World, fewest: int 
         raise ValueError(f"the policy {policy.name} is not deterministic")
     policy.check_world(world)
     log.check_world(world)
-    rows, slots = np.nonzero(log.ranking >= 0)
-    place = log.query[rows].astype(np.int64) * world.n_docs + log.ranking[rows, slots]
-    shown = np.bincount(place, log.counts[rows], world.n_queries * world.n_docs)
     asked = np.flatnonzero(world.query_probs > 0)
     pages = policy.greedy(asked)
-    rare = shown.reshape(world.n_queries, world.n_docs)[asked[:, None], pages] < fewest
+    rare = count_pairs(log, world).count(asked[:, None], pages) < fewest
     there = pages >= 0
     share = (rare & there).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     return float(world.query_probs[asked] @ share)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.grouping import fold_rows
 from ...common.typing import Floats
 from ...data import ClickLog
+from .pairs import count_pairs
 
 RARE = 10  # impressions; a document shown less often than this is hardly ever shown
 
@@ -75,7 +76,7 @@ def describe_log(log: ClickLog) -> LogDescription:
         click_rate = (counts @ log.clicks) / shown
     by_query = np.bincount(log.query, counts)
     shares = np.sort(by_query[by_query > 0])[::-1] / total
-    pairs = count_shown(log)
+    pairs = count_pairs(log).total
     return LogDescription(
         impressions=total,
         queries=len(shares),
@@ -89,13 +90,6 @@ def describe_log(log: ClickLog) -> LogDescription:
         same_page=_repeat_chance(log.query, log.ranking, counts),
         same_document=np.array([_repeat_in_slot(log, counts, slot) for slot in range(log.slots)]),
     )
-
-
-def count_shown(log: ClickLog) -> Floats:
-    """Return how often each pair of query and document was shown, (pairs,), in no fixed order."""
-    rows, slots = np.nonzero((log.ranking >= 0) & (log.counts > 0)[:, None])
-    pairs = np.column_stack([log.query[rows], log.ranking[rows, slots]])
-    return fold_rows([pairs], log.counts[rows])[1] if len(pairs) else np.zeros(0)
 
 
 def _repeat_in_slot(log: ClickLog, counts: Floats, slot: int) -> float:

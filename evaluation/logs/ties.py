@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ...common.typing import Integers
 from ...data import ClickLog
+from .pairs import LoggedPairs, count_pairs
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,13 @@ class RankTies:
 
 def tied_ranks(log: ClickLog) -> RankTies:
     """Return which ranks are tied together by documents that ``log`` showed at both."""
-    rows, slots = np.nonzero((log.ranking >= 0) & (log.counts > 0)[:, None])
-    width = np.int64(log.ranking.max(initial=0)) + 1
-    pair = log.query[rows].astype(np.int64) * width + log.ranking[rows, slots]
-    _, number = np.unique(pair, return_inverse=True)
-    size = int(number.max(initial=-1)) + 1
-    seen = coo_array((np.ones(len(number)), (number, slots)), shape=(size, log.slots)).tocsr()
-    seen.data[:] = 1.0
-    documents = np.rint((seen.T @ seen).toarray()).astype(np.int64)
+    return ties_of_pairs(count_pairs(log))
+
+
+def ties_of_pairs(pairs: LoggedPairs) -> RankTies:
+    """Return which ranks are tied together by pairs that were shown at both."""
+    seen = (pairs.by_slot > 0).astype(np.float64)
+    documents = np.rint(seen.T @ seen).astype(np.int64)
     there = np.flatnonzero(np.diag(documents) > 0)
     ties = np.where(np.eye(len(there), dtype=bool), 0, documents[np.ix_(there, there)])
     count, label = connected_components(ties, directed=False)
