@@ -29,11 +29,12 @@ class Evidence:
     promises : tuple of Promise
         Of the witnesses.
     numbers : dict of float
-        What the predicted interval is made from, without a unit: logarithms of what each witness
-        expects of the policy's pages as a ratio to what it expects of the logged ones (``promise``,
-        ``cautious``, ``pessimistic``), the share of promised clicks on documents that the log
-        hardly showed (``unsupported``), how badly each predicts the log (``misplaced``,
-        ``untrusted``); shares of what the policy shows that the log ``hardly`` or ``never`` showed
+        What the predicted interval is made from, without a unit. Of each witness: by what share
+        it expects more of the policy's pages than of the logged ones (``promise``, ``cautious``,
+        ``pessimistic``), the share of promised clicks on documents that the log hardly showed
+        (``unsupported``), and how badly it predicts the log (``misplaced`` clicks, ``untrusted``
+        differences between pages, ``unlikely``, the nats per page by which another witness is
+        better). Then shares of what the policy shows that the log ``hardly`` or ``never`` showed
         or never in that slot (``not_there``); how much exposure ``moved`` to other documents, and
         to other documents or slots (``reordered``), both 0 for the log's own policy and at most
         1; ``noise``, the standard error of the log's mean clicks as a share of it; ``scarcity``,
@@ -56,7 +57,7 @@ def gather(policy: Policy, witnesses: Witnesses, seed: int = 0) -> Evidence:
     numbers["noise"] = witnesses.earned.stderr / witnesses.earned.value
     asked = int((world.query_probs > 0).sum())
     numbers["scarcity"] = float(np.sqrt(asked / witnesses.log.impressions))
-    promises = []
+    promises, likeliest = [], max(witnesses.likelihoods.values())
     for one in witnesses.promisers:
         found = one.promise(pages, rare)
         promises.append(found)
@@ -68,19 +69,20 @@ def gather(policy: Policy, witnesses: Witnesses, seed: int = 0) -> Evidence:
         level = float(world.query_probs @ known.level)
         calibration = witnesses.calibrations[one.name]
         numbers |= {
-            f"promise {one.name}": _log_ratio(found.promised, level),
-            f"cautious {one.name}": _log_ratio(found.cautious, level),
-            f"pessimistic {one.name}": _log_ratio(found.pessimistic, level),
+            f"promise {one.name}": _gain(found.promised, level),
+            f"cautious {one.name}": _gain(found.cautious, level),
+            f"pessimistic {one.name}": _gain(found.pessimistic, level),
             f"unsupported {one.name}": found.hardly,
             f"misplaced {one.name}": float(np.nan_to_num(calibration.misplaced_after)),
             f"untrusted {one.name}": 1.0 - known.numbers["trust"],
+            f"unlikely {one.name}": likeliest - witnesses.likelihoods[one.name],
         }
     return Evidence(pages, tuple(promises), numbers)
 
 
-def _log_ratio(value: float, level: float) -> float:
-    """Return log(value / level), of at least a hundredth of the level."""
-    return float(np.log(max(value / level, 0.01)))
+def _gain(value: float, level: float) -> float:
+    """Return by what share a value is above the level; of a negative value -1."""
+    return max(value / level, 0.0) - 1.0
 
 
 def _moves(pages: ShownPages, pairs: LoggedPairs, query_probs: Floats) -> Numbers:

@@ -12,6 +12,7 @@ from ...common import checks
 from ...data import ClickLog, World
 from ...policies import Policy
 from ..logs.pairs import LoggedPairs, count_pairs
+from ..metrics.perplexity import log_likelihood
 from ..offpolicy.estimators import estimate
 from ..offpolicy.inputs import check_policy
 from ..statistics import Estimate
@@ -20,7 +21,7 @@ from .promises import Promiser
 
 KINDS = ("PBM", "UBM", "DBN")  # read by rank, by distance to the last click, until satisfied
 EXPOSURE, SCORE = "exposure", "score"
-PAGES = 20_000  # of the log, by which calibration by rank is judged
+PAGES = 20_000  # of the log, by which models are judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class Witnesses:
         logging policy is known and has scores.
     calibrations : dict of RankCalibration
         By name, how well each of them predicts clicks by rank.
+    likelihoods : dict of float
+        By name, the mean log-likelihood of a page of the log.
     pairs : LoggedPairs
     earned : Estimate
         The mean clicks of the log's pages, with its standard error.
@@ -48,6 +51,7 @@ class Witnesses:
     logging: Policy | None
     promisers: tuple[Promiser, ...]
     calibrations: dict[str, RankCalibration] = field(repr=False)
+    likelihoods: dict[str, float] = field(repr=False)
     pairs: LoggedPairs = field(repr=False)
     earned: Estimate
 
@@ -99,12 +103,24 @@ def call_witnesses(
         for given in settings
         for kind in KINDS
     }
+    part = _sample(log, seed)
     calibrations = {
-        name: rank_calibration(model, log, PAGES, seed) for name, model in models.items()
+        name: rank_calibration(model, part, None) for name, model in models.items()
+    }
+    likelihoods = {
+        name: log_likelihood(model, part) for name, model in models.items()
     }
     clicks = log.clicks.sum(axis=1).astype(np.float64)
     earned = estimate("on-policy", log, clicks, None, None)
     promisers = tuple(Promiser.of(name, model) for name, model in models.items())
     return Witnesses(
-        log, world, logging, promisers, calibrations, count_pairs(log, world), earned
+        log, world, logging, promisers, calibrations, likelihoods, count_pairs(log, world), earned
     )
+
+
+def _sample(log: ClickLog, seed: int) -> ClickLog:
+    """Return so many pages of a log as models are judged by."""
+    if len(log) <= PAGES:
+        return log
+    rows = np.random.default_rng(seed).choice(len(log), PAGES, replace=False)
+    return log[np.sort(rows)]

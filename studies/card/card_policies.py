@@ -103,15 +103,16 @@ def _other_ranker(of: Drawing) -> Drawn:
 
 
 def _perturbed(of: Drawing) -> Drawn:
-    """The logging policy's own ranking, with noise on its scores."""
+    """Rank by the logging policy's scores with noise on them."""
     amount = float(of.rng.choice((0.1, 0.3, 1.0, 3.0)))
     scores = of.logging.log_weights
     noise = of.rng.normal(0.0, amount, scores.shape)
-    return f"perturbed {amount:g}", policies.Ranker(_spread(scores) + noise, of.slots, world=of.world)
+    policy = policies.Ranker(_spread(scores) + noise, of.slots, world=of.world)
+    return f"perturbed {amount:g}", policy
 
 
 def _reheated(of: Drawing) -> Drawn:
-    """The logging policy at another temperature."""
+    """Show what the logging policy does, at another temperature."""
     factor = float(of.rng.choice((0.3, 0.6, 1.0, 1.5, 3.0)))
     logs = of.logging.log_weights
     weights = np.where(np.isfinite(logs), np.exp(np.maximum(logs / factor, -600.0)), 0.0)
@@ -121,7 +122,7 @@ def _reheated(of: Drawing) -> Drawn:
 
 
 def _blended(of: Drawing) -> Drawn:
-    """The logging policy's scores with a model's, as a careful team would."""
+    """Rank by the logging policy's scores with a model's, as a careful team would."""
     name, model = of.model()
     share = float(of.rng.choice((0.2, 0.5, 0.8)))
     scores = (1.0 - share) * _spread(of.logging.log_weights) + share * _spread(model.relevance())
