@@ -62,11 +62,10 @@ class Calibration:
     Attributes
     ----------
     centre : dict of float
-        Coefficients by trait, and the "constant": the sum of their products is the predicted
-        relative lift.
+        Coefficients by trait: the sum of their products is the predicted relative lift.
     spread : dict of float
-        The same of the expected size of the error; none is negative, so that less support or more
-        disagreement never makes an interval narrower.
+        The same of the expected size of the error, with a "constant"; none is negative, so that
+        less support or more disagreement never makes an interval narrower.
     groups : tuple of Group
         By the share hardly shown, ascending; the last takes all.
     ranges : dict of (float, float)

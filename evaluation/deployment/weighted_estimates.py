@@ -119,7 +119,7 @@ def _weigh(
         doubt = f"{1.0 - sizes.covered:.0%} of what is shown was never logged in its slot"
     known = math.isfinite(low) and math.isfinite(high)
     return WeightedEstimate(
-        name, found.value_within(0.0, float(policy.slots)), low if known else None,
+        name, found.value_within(0.0, float(policy.slots)) if known else None, low if known else None,
         high if known else None, found.effective_sample_size, not doubt, doubt,
     )  # fmt: skip
 

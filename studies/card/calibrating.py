@@ -51,8 +51,8 @@ def calibrate(
     names = dict.fromkeys((*CENTRE, *SPREAD))
     every = {name: np.array([one[name] for one in traits]) for name in names}
     return Calibration(
-        dict(zip(("constant", *CENTRE), _fit_centre(centre, lifts, penalty), strict=True)),
-        dict(zip(("constant", *SPREAD), _fit_spread(spread, residual), strict=True)),
+        dict(zip(CENTRE, _fit_centre(centre, lifts, penalty).tolist(), strict=True)),
+        dict(zip(("constant", *SPREAD), _fit_spread(spread, residual).tolist(), strict=True)),
         _group(scaled, hardly),
         {name: (float(values.min()), float(values.max())) for name, values in every.items()},
         {"policies": len(lifts), "logs": len(np.unique(log)), "penalty": penalty, **(made or {})},
@@ -71,33 +71,28 @@ def _left_out(values: Floats, lifts: Floats, fold: Integers, penalty: float) -> 
         out = fold == number
         if out.any() and not out.all():
             fitted = _fit_centre(values[~out], lifts[~out], penalty)
-            result[out] = lifts[out] - fitted[0] - values[out] @ fitted[1:]
+            result[out] = lifts[out] - values[out] @ fitted
     return result
 
 
 def _fit_centre(values: Floats, lifts: Floats, penalty: float) -> Floats:
-    """Return constant and coefficients of a ridge regression that outliers do not pull, (1 + p,).
+    """Return the coefficients of a ridge regression that outliers do not pull, (p,).
 
-    The promise is taken at its word, and corrected: the penalty is on coefficients of values with
-    a standard deviation of one, that of the promise counted from 1.
+    There is no constant: what is neither promised nor unsupported has no lift. The promise is
+    taken at its word, and corrected: the penalty is on coefficients of values with mean square 1,
+    that of the promise counted from 1.
     """
-    deviation = np.maximum(values.std(axis=0), 1e-9)
-    mean = values.mean(axis=0)
-    scaled = (values - mean) / deviation
+    scale = np.maximum(np.sqrt((values**2).mean(axis=0)), 1e-9)
+    scaled = values / scale
     word = np.array([name == PROMISE for name in CENTRE], dtype=float)
     beyond = lifts - values @ word
     weight = np.ones(len(lifts))
     for _ in range(10):
-        centre = np.average(scaled, axis=0, weights=weight)
-        level = float(np.average(beyond, weights=weight))
-        away = scaled - centre
-        gram = away.T @ (weight[:, None] * away) + penalty * np.eye(away.shape[1])
-        solved = np.linalg.solve(gram, away.T @ (weight * (beyond - level)))
-        left = np.abs(beyond - level - away @ solved)
+        gram = scaled.T @ (weight[:, None] * scaled) + penalty * np.eye(scaled.shape[1])
+        solved = np.linalg.solve(gram, scaled.T @ (weight * beyond))
+        left = np.abs(beyond - scaled @ solved)
         weight = np.minimum(1.0, _ROBUST * left.mean() / np.maximum(left, 1e-12))
-    slopes = solved / deviation
-    constant = level - (mean + deviation * centre) @ slopes
-    return np.concatenate([[constant], slopes + word])
+    return np.asarray(word + solved / scale)
 
 
 def _fit_spread(values: Floats, residual: Floats) -> Floats:

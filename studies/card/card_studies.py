@@ -90,14 +90,14 @@ class CardTest(Study):
     the world, each log has a bootstrap of its queries.
 
     Example:
-      clickgym card test --logs 48
-      clickgym card test --world mslr/sample.txt --logs 12
+      clickgym card test
+      clickgym card test --world mslr/sample.txt --docs 30 --logs 6 --out card-test-mslr
     """
 
     command: ClassVar[str] = "card"
 
-    logs: int = setting(48, "logs, each of another world", metavar="N")
-    policies: int = setting(12, "policies after each log", metavar="N")
+    logs: int = setting(28, "logs, each of another world", metavar="N")
+    policies: int = setting(18, "policies after each log", metavar="N")
     world: WorldSetting = setting(WorldSetting(n_queries=40, n_docs=30), whole_file=True)
     slots: int = setting(10)
     scores: bool = setting(True, "whether the card knows who made the log", look=True)
