@@ -118,10 +118,8 @@ def _weigh(
     elif sizes.covered < 1.0 - MOST_UNSUPPORTED:
         doubt = f"{1.0 - sizes.covered:.0%} of what is shown was never logged in its slot"
     known = math.isfinite(low) and math.isfinite(high)
-    return WeightedEstimate(
-        name, found.value_within(0.0, float(policy.slots)) if known else None, low if known else None,
-        high if known else None, found.effective_sample_size, not doubt, doubt,
-    )  # fmt: skip
+    ends = (found.value_within(0.0, float(policy.slots)), low, high) if known else (None,) * 3
+    return WeightedEstimate(name, *ends, found.effective_sample_size, not doubt, doubt)
 
 
 def _find_missing(
