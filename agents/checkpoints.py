@@ -13,6 +13,7 @@ import numpy as np
 from ..clickmodels import ClickModel, NotCapable
 from ..common.storage import load_arrays, save_arrays
 from .base import Agent
+from .task import Task
 from .watch import Measurement
 
 _KIND = "agent"
@@ -55,9 +56,13 @@ def _setup(agent: Agent) -> dict[str, Any]:
         "seed": agent.seed,
         "settings": asdict(agent.settings),
         "slots": agent.task.slots,
-        "reward": agent.task.reward,
+        "reward": _reward(agent.task),
         "click model": _digest(agent.task.model),
     }
+
+
+def _reward(task: Task) -> str:
+    return task.reward if task.pessimism is None else f"{task.reward} {task.pessimism}"
 
 
 def _digest(model: ClickModel) -> str:

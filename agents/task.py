@@ -37,6 +37,7 @@ class Task:
     reward: str
     learned: bool
     places_blocks: bool = False
+    pessimism: float | str | None = None
 
     @classmethod
     def of(cls, env_or_make: EnvOrMake) -> Self:
@@ -57,8 +58,8 @@ class Task:
     @classmethod
     def from_settings(cls, settings: EnvironmentSettings) -> Self:
         """Return the task of an environment with these settings."""
-        own = settings.world, settings.model, settings.slots
-        return cls(*own, settings.reward, settings.learned, settings.places_blocks)
+        own = settings.world, settings.model, settings.slots, settings.reward, settings.learned
+        return cls(*own, settings.places_blocks, settings.pessimism)
 
     def with_reward(self, reward: str | None) -> Self:
         """Return the task with another reward; None for the one to train on.
@@ -69,7 +70,8 @@ class Task:
         if reward is None:
             noisy = self.learned and self.reward == "clicks"
             reward = noiseless(self.model) if noisy else self.reward
-        return replace(self, reward=reward)
+        pessimism = self.pessimism if reward == self.reward else None
+        return replace(self, reward=reward, pessimism=pessimism)
 
     def vector_env(
         self, num_envs: int, action: str, observation: str, slot_rewards: bool | str = False
@@ -82,7 +84,7 @@ class Task:
         kind = FederatedVectorEnv if self.places_blocks else RankingVectorEnv
         return kind(
             num_envs, world=self.world, slots=self.slots, reward=self.reward, action=action,
-            observation=observation, slot_rewards=slot_rewards, **source,
+            observation=observation, slot_rewards=slot_rewards, pessimism=self.pessimism, **source,
         )  # fmt: skip
 
 

@@ -111,7 +111,8 @@ def fit(
         by a line that is learned from the log; so it also says something of documents that were
         never shown. "score": it follows the score that the policy ``logging`` gave the document.
     logging : Policy or (Q, N), optional
-        For ``prior="score"``: the policy that made the log, with Plackett-Luce weights, or scores.
+        For ``prior="score"``: the policy that made the log, with Plackett-Luce weights, or their
+        logarithms.
     settings
         The model's own (see its ``fit``); an unknown one is a ``TypeError``.
 

@@ -283,20 +283,36 @@ class World:
                 f"this world's is {self.fingerprint[:12]}…"
             )
 
-    def restricted_to(self, log: ClickLog) -> World:
+    def restricted_to(self, log: ClickLog, at_least: float | None = None) -> World:
         """Return this world with only the documents that ``log`` showed as candidates.
 
         Indices and fingerprint stay the same; ``query_probs`` become the log's frequencies.
+
+        Parameters
+        ----------
+        log : ClickLog
+        at_least : float, optional
+            On how many impressions (by weight) a document must have been shown; without it, once.
+            A query that has no such document is not asked any more.
         """
         log.check_world(self)
         weight = np.ones(len(log)) if log.weight is None else log.weight
         counts = np.bincount(log.query, weights=weight, minlength=self.n_queries)
-        shown = np.zeros((self.n_queries, self.n_docs), dtype=bool)
         rows, slots = np.nonzero((log.ranking >= 0) & (weight > 0)[:, None])
-        shown[log.query[rows], log.ranking[rows, slots]] = True
+        place = log.query[rows].astype(np.int64) * self.n_docs + log.ranking[rows, slots]
+        times = np.bincount(place, weight[rows], self.n_queries * self.n_docs)
+        shown = (times > 0).reshape(self.n_queries, self.n_docs) & self.candidates
         if not counts.sum() > 0:
             raise ValueError("log has no impressions to restrict the world to")
-        return self.with_candidates(shown & self.candidates, counts / counts.sum())
+        if at_least is not None:
+            least = float(checks.finite(at_least, "at_least", 0))
+            if least < 0:
+                raise ValueError(f"at_least must be at least 0, not {least}")
+            shown &= times.reshape(shown.shape) >= least
+            counts = np.where(shown.any(axis=1), counts, 0.0)
+            if not counts.any():
+                raise ValueError(f"log shows no document {least:g} times")
+        return self.with_candidates(shown, counts / counts.sum())
 
     def with_candidates(self, candidates: ArrayLike, query_probs: ArrayLike) -> World:
         """Return this world with other candidates and query frequencies; the fingerprint stays.

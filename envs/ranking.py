@@ -38,8 +38,9 @@ class RankingEnv(gym.Env[Any, Any]):
     ``"clicks"`` (default): the number of clicks on the page. ``"expected_clicks"``: its exact
     expectation. ``"conditional_clicks"``: the sum of P(click) on each slot given the clicks above
     it, whose mean is the same expectation; for models whose exact one costs too much. ``"ndcg"``:
-    nDCG@K of the page, for true users only. With ``"slots"`` it comes with the last slot and is 0
-    before.
+    nDCG@K of the page, for true users only. ``"pessimistic"``: the expected clicks under the
+    learned model at a low quantile of what every pair may be (``ClickModel.pessimistic``). With
+    ``"slots"`` it comes with the last slot and is 0 before.
 
     ## Start
     A query drawn from the world's ``query_probs``; ``reset(options={"query": q})`` chooses it.
@@ -69,6 +70,7 @@ class RankingEnv(gym.Env[Any, Any]):
         a slot never change what it and those above it are expected to earn: where a user does not
         read down the page, clicks are not a slot's own, and the last document has all of them;
         with ``"gains"`` each then has what the page's expected clicks gain when it is added.
+    pessimism : for ``reward="pessimistic"``: λ, or ``"auto"`` (default), as the model's log says.
 
     ## Version history
     v0: the first.

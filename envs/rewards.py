@@ -46,6 +46,7 @@ class Reward:
     """
 
     leaks_grades: ClassVar[bool] = False  # then it is for true users only
+    pessimistic: ClassVar[bool] = False  # then ``model`` is pessimistic, see ``ClickModel``
 
     def __init__(self, world: World, model: ClickModel, slots: int) -> None:
         self.world, self.model, self.slots = world, model, slots
@@ -180,6 +181,12 @@ class ConditionalClicks(Reward):
         return self._probs(shown) if self.model.reads_down else super().shares(shown)
 
 
+class PessimisticClicks(ExpectedClicks):
+    """The expected clicks under the learned model at a low quantile of what it may be."""
+
+    pessimistic = True
+
+
 class Satisfied(Reward):
     """1 for a page with a click, or whose block satisfied the user without one; else 0."""
 
@@ -215,6 +222,7 @@ REWARDS: dict[str, type[Reward]] = {
     "expected_clicks": ExpectedClicks,
     "conditional_clicks": ConditionalClicks,
     "ndcg": NDCG,
+    "pessimistic": PessimisticClicks,
 }
 # Of pages with blocks, about which grades say nothing.
 FEDERATED_REWARDS: dict[str, type[Reward]] = {

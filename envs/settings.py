@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ..clickmodels import ClickModel, true_user
+from ..clickmodels.uncertainty.caution import AUTO
 from ..common import checks
 from ..common.random import AliasTable
 from ..common.typing import Floats, Integers
@@ -57,6 +58,7 @@ class EnvironmentSettings:
         expectations: bool = False,
         render_mode: str | None = None,
         slot_rewards: bool | str = False,
+        pessimism: float | str | None = None,
     ) -> None:
         if world is not None and not isinstance(world, World):
             raise ValueError(
@@ -99,12 +101,24 @@ class EnvironmentSettings:
                 f"reward={reward!r} needs a true user: in a learned environment it would leak "
                 "grades"
             )
-        self.rewarding = self.rewards[reward](self.world, self.model, self.slots)
+        self.pessimism = self._choose_pessimism(pessimism)
+        rewarded = self.model if self.pessimism is None else model.pessimistic(self.pessimism)
+        self.rewarding = self.rewards[reward](self.world, rewarded, self.slots)
         self.action_space, self.observation_space = self._make_spaces()
         self.queries = AliasTable(self.world.query_probs)
         possible = self.world.candidates.any(axis=1)  # options may ask what is never drawn
         self.all_candidates = bool(self.world.candidates[possible].all())
         self.lengths: Integers = np.minimum(self.slots, self.world.n_candidates)
+
+    def _choose_pessimism(self, pessimism: float | str | None) -> float | str | None:
+        """Return λ or "auto", the default, for a pessimistic reward; None for others."""
+        if self.rewards[self.reward].pessimistic:
+            return AUTO if pessimism is None else pessimism
+        if pessimism is not None:
+            known = [name for name, kind in self.rewards.items() if kind.pessimistic]
+            takes = f"reward={known[0]!r}" if known else "other environments"
+            raise ValueError(f"pessimism is for {takes}, not for reward={self.reward!r}")
+        return None
 
     def _choose_world(self, world: World | None) -> World:
         """Return the world, or the default one."""

@@ -77,11 +77,8 @@ class PlackettLuce(Policy):
 
     @property
     def log_weights(self) -> Floats:
-        """Logarithms of ``weights ** (1/temperature)``, the best of each query 0, (Q, N).
-
-        They are -inf where there is no candidate.
-        """
-        return self._logs
+        """Logarithms of the weights, the best of each query 0, (Q, N); -inf = no candidate."""
+        return self._logs * self.temperature
 
     def state(self) -> dict[str, Any]:
         """Return the parameters."""

@@ -28,7 +28,6 @@ from .quasi_newton import search
 from .table_fit import TableFit, pair_table, strength_table
 from .tails import TINY, Tails, TailTerms, tail_squares, tail_terms
 
-INFORM_SAT = False
 _CYCLES = 20  # of learning a prior, which the closed form has to do in one go
 
 
@@ -323,10 +322,7 @@ class CascadeFit(TableFit):
         prior = first_prior(covariate, fold.pairs)
         if method != "likelihood":
             return count_to_last_click(counts, self.continuation, method == "counts", prior)
-        continuation = self.continuation
-        if covariate is not None and INFORM_SAT:
-            continuation = continuation.informed(covariate, fold.pairs)
-        return fit_chain(counts, continuation, start, prior)
+        return fit_chain(counts, self.continuation, start, prior)
 
     def strengths(
         self, fold: ChainFold, counts: ChainCounts, fitted: FittedChain, world: World

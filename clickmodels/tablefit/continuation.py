@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from ...common.typing import Floats, Integers
+from ...common.typing import Floats
 from ..uncertainty.information import strength_of
 from .line_prior import LinePrior
 from .prior import BetaPrior, logistic
@@ -88,10 +88,6 @@ class Continuation:
         """Return the keyword arguments that θ gives the model."""
         return {"continuation": expit(theta)}
 
-    def informed(self, covariate: Floats, pairs: Integers) -> Continuation:
-        """Return this with priors of pairs, if there are any, whose means follow a covariate."""
-        return self
-
     def stop_strengths(
         self, theta: Floats, went_on: Floats, slopes: Floats, squares: Floats
     ) -> Floats:
@@ -117,7 +113,7 @@ class Satisfying(Continuation):
     ``patient`` is the simplified DBN: reading always goes on unless satisfied.
     """
 
-    def __init__(self, patient: bool, satisfied: BetaPrior | LinePrior | None = None) -> None:
+    def __init__(self, patient: bool, satisfied: BetaPrior | None = None) -> None:
         self.patient = patient
         self.satisfied = BetaPrior(1.0, 1.0) if satisfied is None else satisfied
 
@@ -184,10 +180,6 @@ class Satisfying(Continuation):
         stopped = clicked - went_on
         prior = BetaPrior(1.0, 1.0).learn(stopped, clicked, _CYCLES)
         return prior.posterior(stopped, went_on), Satisfying(True, prior)
-
-    def informed(self, covariate: Floats, pairs: Integers) -> Continuation:
-        """Return this with a prior of satisfaction whose mean follows a covariate."""
-        return Satisfying(self.patient, LinePrior.begin(covariate, pairs))
 
     def stop_strengths(
         self, theta: Floats, went_on: Floats, slopes: Floats, squares: Floats

@@ -91,7 +91,7 @@ def _misplaced(model: ClickModel, log: ClickLog) -> float:
     if len(rows) < len(log):
         variance = variance + probs.var(axis=0) / len(rows)
     wrong = np.maximum(np.abs(expected - rate) - np.sqrt(variance), 0.0)
-    return float(wrong.sum() / max(rate.sum(), 1e-12))
+    return 0.5 * float(wrong.sum() / max(rate.sum(), 1e-12))
 
 
 def _choose_rows(log: ClickLog, most: int) -> tuple[Integers, Floats]:

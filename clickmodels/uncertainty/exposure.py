@@ -16,7 +16,7 @@ from ..pages import row_weights
 
 PLAIN = "plain"
 PRIORS = (PLAIN, "exposure", "score")
-_FLOOR = 0.1  # of the share by chance, below which a share says no more
+_FLOOR = 0.1  # of the share by chance, or of the best weight, below which they say no more
 _HALF = 0.5  # pages on which every candidate counts as shown: Jeffreys' prior on its share
 
 
@@ -29,7 +29,7 @@ def read_covariate(kind: str, log: ClickLog, world: World, logging: Any) -> Floa
     ----------
     kind : {"plain", "exposure", "score"}
     logging : Policy or (Q, N), optional
-        For "score": the policy that made the log, or its scores.
+        For "score": the policy that made the log, or the logarithms of its weights.
     """
     checks.choice(kind, PRIORS, "prior")
     if kind == "score":
@@ -75,15 +75,20 @@ def _log_exposure(log: ClickLog, world: World) -> Floats:
 
 
 def _scores(logging: Any, world: World) -> Floats:
-    """Return the logging policy's scores, (Q, N), the best of each query 0."""
+    """Return the logarithm of the logging policy's weights above a floor, (Q, N).
+
+    The best candidate of each query has weight 1, and a tenth of that is added, for the same
+    reason as in ``_log_exposure``.
+    """
     if hasattr(logging, "check_world"):
         logging.check_world(world)
     scores = getattr(logging, "log_weights", None)
     if scores is None:
         if hasattr(logging, "log_prob"):
             raise ValueError(
-                f"prior='score' needs a logging policy with scores (PlackettLuce has log_weights); "
-                f"{type(logging).__name__} has none: use prior='exposure', or give scores (Q, N)"
+                f"prior='score' needs a logging policy with scores, and {type(logging).__name__} "
+                "has none (PlackettLuce has log_weights): use prior='exposure', or give the "
+                "logarithms of weights, (Q, N)"
             )
         scores = logging
     array = checks.scores(scores, "logging")
@@ -93,7 +98,7 @@ def _scores(logging: Any, world: World) -> Floats:
         raise ValueError("logging scores no candidate")
     top = np.where(known, array, -np.inf).max(axis=1, keepdims=True)
     array = array - np.where(np.isfinite(top), top, 0.0)
-    return np.where(np.isfinite(array), array, array[known].min())
+    return np.asarray(np.log(np.exp(np.minimum(array, 0.0)) + _FLOOR))
 
 
 def _standardise(values: Floats, world: World) -> Floats:

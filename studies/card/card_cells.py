@@ -22,14 +22,14 @@ from .card_policies import Drawing, draw_policy
 VERSION = "1"
 SAMPLES = 3_000  # pages of a stochastic policy, for its value
 _MARGINALS = 1_000  # pages for marginals that are not exact
-_JUDGED = 8  # policies of a log that rivals estimate, too: it takes most of the time
+_JUDGED = 6  # policies of a log that rivals estimate, too: it takes most of the time
 
 
 @dataclass(frozen=True)
 class CardCell:
     """A log and the families of the policies that follow it; ``seed`` draws both.
 
-    With ``rivals`` PI, DR and a click model's promise estimate the first eight of the policies.
+    With ``rivals`` PI, DR and a click model's promise estimate the first six of the policies.
     """
 
     user: str

@@ -114,9 +114,8 @@ def _perturbed(of: Drawing) -> Drawn:
 def _reheated(of: Drawing) -> Drawn:
     """Show what the logging policy does, at another temperature."""
     factor = float(of.rng.choice((0.3, 0.6, 1.0, 1.5, 3.0)))
-    logs = of.logging.log_weights
-    weights = np.where(np.isfinite(logs), np.exp(np.maximum(logs / factor, -600.0)), 0.0)
-    policy = policies.PlackettLuce(weights, 1.0, of.slots)
+    weights = np.exp(of.logging.log_weights)
+    policy = policies.PlackettLuce(weights, factor * of.logging.temperature, of.slots)
     policy.fingerprint = of.world.fingerprint
     return f"logging T×{factor:g}", policy
 

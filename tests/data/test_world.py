@@ -435,3 +435,14 @@ def test_standardised_features_of_a_world_without_features_is_an_error():
 
 def test_repr_names_the_world():
     assert "tiny" in repr(World(**arguments()))
+
+
+def test_documents_shown_too_rarely_are_left_out():
+    world = small_world()
+    log = log_of([0, 0, 1], [[0, 1], [0, 2], [0, 1]], np.array([2.0, 1.0, 1.0]))
+    restricted = world.restricted_to(log, at_least=2)
+    assert np.flatnonzero(restricted.candidates[0]).tolist() == [0, 1]
+    assert not restricted.candidates[1:].any()
+    assert restricted.query_probs[0] == 1.0
+    with pytest.raises(ValueError, match="shows no document 9 times"):
+        world.restricted_to(log, at_least=9)
