@@ -130,16 +130,29 @@ def level_of(pessimism: float) -> float:
     return float(ndtr(-pessimism))
 
 
-def honest_values(model: ClickModel, rankings: Integers) -> Floats:
-    """Return the expected clicks that can be promised for a page of each query, (Q,).
+def honest_values(
+    model: ClickModel,
+    rankings: Integers,
+    queries: Integers | None = None,
+    lower: ClickModel | None = None,
+) -> Floats:
+    """Return the expected clicks that can be promised for pages, (n,).
 
     Under the model a little below its mean (λ = 0.25), and of what that is more than the level of
-    the query's logged pages only the share in which the log supports the model.
+    the query's logged pages only the share in which the log supports the model. Without
+    ``queries`` (n,) there is a page for each query; ``lower`` is ``honest_model(model)``, where
+    that is known.
     """
     known = model.uncertainty
     if known is None or known.level is None:
         raise ValueError(f"this {model.name} does not know what its log says")
-    lower = model.lower(level_of(_MARGIN))
-    value = lower.expected_clicks(np.arange(len(rankings)), rankings)
-    level = known.level.astype(np.float64)
+    lower = honest_model(model) if lower is None else lower
+    queries = np.arange(len(rankings)) if queries is None else queries
+    value = lower.expected_clicks(queries, rankings)
+    level = known.level.astype(np.float64)[queries]
     return level + known.numbers["trust"] * (value - level)
+
+
+def honest_model(model: ClickModel) -> ClickModel:
+    """Return the model at λ = 0.25, where promises are made."""
+    return model.lower(level_of(_MARGIN))
