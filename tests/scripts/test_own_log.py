@@ -129,7 +129,7 @@ def test_columns_are_given_by_one_option(table, tmp_path):
         (["--split", "1", "0"], "--split leaves no page to test"),
         (["--world", "missing"], "missing: no such file"),
         (["--parameters", "grade"], "parameters='grade' needs grades, and this world has none"),
-        (["--prior", "score"], r"--prior score needs the policy that made the log \(--policy FILE\)"),
+        (["--prior", "score"], r"--prior score needs the policy that made the log \(--policy FI"),
         (["--policy", "none"], "--policy none: no such file"),
         (
             ["--prior", "exposure", "--model", "CTR", "dCTR"],
@@ -332,10 +332,10 @@ def test_the_policy_that_made_the_log_gives_the_prior_its_scores(table, tmp_path
     expected = clickmodels.fit("PBM", train, world, prior="score", logging=logging).relevance()
     found = ClickModel.load(tmp_path / "PBM.safetensors").relevance()
     np.testing.assert_allclose(found, expected)
-    policies.Uniform(world, log.slots).save(tmp_path / "uniform.safetensors")
+    policies.Ranker(weights, log.slots).save(tmp_path / "ranker.safetensors")
     capsys.readouterr()
-    assert main([*words, "--policy", str(tmp_path / "uniform.safetensors")]) == 1
-    assert "uniform.safetensors: prior='score' needs a logging policy with" in (
+    assert main([*words, "--policy", str(tmp_path / "ranker.safetensors")]) == 1
+    assert "ranker.safetensors: prior='score' needs a logging policy with scores" in (
         capsys.readouterr().err
     )
 
@@ -356,11 +356,13 @@ def test_fits_with_the_plain_prior_keep_the_name_that_their_files_have():
     ("options", "message"),
     [
         (["--model", "dCTR", "--prior", "exposure"], "--prior exposure: dCTR is fitted with plain"),
-        (["--model", "PBM", "--prior", "score"], "--prior score needs the policy that made the log"),
+        (["--model", "PBM", "--prior", "score"], "--prior score needs the policy that made the"),
         (["--model", "saved", "--prior", "plain"], "--prior plain is for a model that is fitted"),
     ],
 )
-def test_a_prior_that_training_cannot_take_is_named(table, fitted, tmp_path, capsys, options, message):
+def test_a_prior_that_training_cannot_take_is_named(
+    table, fitted, tmp_path, capsys, options, message
+):
     out = tmp_path / "out"
     options = [str(fitted / "PBM.safetensors") if one == "saved" else one for one in options]
     where = ["--log", table, "--agent", "CascadeUCB1", "--pages", "50", "--out", str(out)]
