@@ -37,7 +37,7 @@ class Card(LogOptions):
     The studies behind it: clickgym card calibrate, clickgym card test (--help for their options).
 
     Example:
-      clickgym card clicks.csv --policy report/policies/UBM.safetensors
+      clickgym card fitted/parts/train.parquet --policy runs/own/policy.safetensors
       clickgym card --log log.parquet --docs 10 --policy p.safetensors --logging BM25
     """
 

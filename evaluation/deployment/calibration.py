@@ -69,7 +69,8 @@ class Calibration:
     groups : tuple of Group
         By the share hardly shown, ascending; the last takes all.
     ranges : dict of (float, float)
-        What traits were in the calibration. Beyond, they are cut to it, and the prediction says so.
+        What traits were in the calibration. Beyond, they are cut to it, and the prediction says so,
+        unless it is one that only widens intervals and is smaller than ever.
     made : dict
         With which settings, from how many logs and policies, by which command.
     """
@@ -86,7 +87,7 @@ class Calibration:
         for name, (low, high) in self.ranges.items():
             value = traits[name]
             room = _MARGIN * (high - low)
-            if not low - room <= value <= high + room:
+            if value > high + room or (value < low - room and name in self.centre):
                 strange.append(name)
             known[name] = min(max(value, low), high)
         centre = max(_combine(self.centre, known), -1.0)

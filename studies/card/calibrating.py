@@ -78,9 +78,9 @@ def _left_out(values: Floats, lifts: Floats, fold: Integers, penalty: float) -> 
 def _fit_centre(values: Floats, lifts: Floats, penalty: float) -> Floats:
     """Return the coefficients of a ridge regression that outliers do not pull, (p,).
 
-    There is no constant: what is neither promised by anybody nor unsupported has no lift. The promise is
-    taken at its word, and corrected: the penalty is on coefficients of values with mean square 1,
-    that of the promise counted from 1.
+    There is no constant: what is neither promised by anybody nor unsupported has no lift. The
+    promise is taken at its word, and corrected: the penalty is on coefficients of values with mean
+    square 1, that of the promise counted from 1.
     """
     scale = np.maximum(np.sqrt((values**2).mean(axis=0)), 1e-9)
     scaled = values / scale

@@ -22,7 +22,7 @@ from .card_policies import Drawing, draw_policy
 VERSION = "1"
 SAMPLES = 3_000  # pages of a stochastic policy, for its value
 _MARGINALS = 1_000  # pages for marginals that are not exact
-_JUDGED = 6  # policies of a log that rivals estimate, too: it takes most of the time
+_JUDGED = 6  # policies of a log that rivals estimate, too
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ _OFTEN = {
     "Max-Reward": 4.0, "shown only": 1.0, "Top-Down": 1.0, "sampled": 1.0, "mixed": 1.0,
     "ranker": 1.5, "perturbed": 0.7, "reheated": 0.7, "blended": 1.0,
 }  # fmt: skip
+_JUDGED = 2  # rivals judge policies of every second log: it takes longer than all the rest
 _FULL = 6  # one world in six has full lists of candidates, and half as many queries
 
 
@@ -78,7 +79,7 @@ def draw_cells(
     """Return so many logs, each followed by so many policies.
 
     Of an embedded ``world`` each log has a world of its own, of a file a bootstrap of its queries.
-    Those with full lists have no rivals, whose weights would take minutes there.
+    Rivals judge every second log, but none with full lists, where it would take minutes.
     """
     families, weights = list(_OFTEN), np.array(list(_OFTEN.values()))
     cells = []
@@ -89,10 +90,11 @@ def draw_cells(
         drawn = rng.choice(families, policies, p=weights / weights.sum())
         full = rng.integers(_FULL) == 0 and not world.path
         lists = replace(world, n_docs=0, n_queries=world.n_queries // 2) if full else world
+        judged = rivals and not full and number % _JUDGED == 0
         cells.append(CardCell(
             user, parameters, _pick(rng, design.loggings), _pick(rng, design.temperatures),
             lists.drawn(seed + 1), _pick(rng, design.impressions), seed,
-            tuple(str(family) for family in drawn), rivals and not full, slots,
+            tuple(str(family) for family in drawn), judged, slots,
         ))  # fmt: skip
     return cells
 

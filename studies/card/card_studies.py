@@ -39,12 +39,12 @@ class CardCalibration(Study):
     its intervals from.
 
     Example:
-      clickgym card calibrate --logs 80 --out card-calibration
+      clickgym card calibrate --out card-calibration
     """
 
     command: ClassVar[str] = "card"
 
-    logs: int = setting(80, "logs, each of another world", metavar="N")
+    logs: int = setting(48, "logs, each of another world", metavar="N", least=2)
     policies: int = setting(12, "policies after each log", metavar="N")
     world: WorldSetting = setting(WorldSetting(n_queries=40, n_docs=30))
     slots: int = setting(10)

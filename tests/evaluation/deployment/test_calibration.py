@@ -37,6 +37,14 @@ def test_strange_traits_are_cut_and_named():
     found = SMALL.predict({"promise": 5.0, "moved": 0.5, "hardly": 0.0})
     assert found.strange == ("promise",)
     assert found.centre == pytest.approx(0.25)
+    assert SMALL.predict({"promise": -5.0, "moved": 0.5, "hardly": 0.0}).strange == ("promise",)
+    assert SMALL.predict({"promise": 0.0, "moved": 1.2, "hardly": 0.0}).strange == ("moved",)
+
+
+def test_small_traits_that_only_widen_are_not_strange():
+    found = SMALL.predict({"promise": 0.0, "moved": -0.5, "hardly": 0.0})
+    assert found.strange == ()
+    assert found.spread == pytest.approx(0.1)
 
 
 def test_lift_is_no_less_than_everything():

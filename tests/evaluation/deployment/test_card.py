@@ -56,7 +56,7 @@ def never_shown(setting):
 
 
 def test_everything_is_in_it(card, setting):
-    world, _, _, log, _ = setting
+    log = setting[3]
     assert card.verdict in VERDICTS
     assert card.earned.value == pytest.approx(log.clicks.sum(axis=1).mean())
     names = [one.model for one in card.promises]
@@ -65,7 +65,8 @@ def test_everything_is_in_it(card, setting):
     assert [one.name for one in card.estimates] == ["wips", "wpi", "dr-pi"]
     assert all(one.trusted or one.doubt for one in card.estimates)
     assert card.signs.report("support").hardly == pytest.approx(card.traits["hardly"])
-    assert card.unknown and all(one.logged < 10 for one in card.unknown)
+    assert card.unknown
+    assert all(one.logged < 10 for one in card.unknown)
 
 
 def test_promises_are_those_of_the_models(card, setting):
@@ -82,11 +83,13 @@ def test_promises_are_those_of_the_models(card, setting):
 def test_text_and_json_and_page_say_the_same(card, tmp_path):
     text = str(card)
     values = json.loads(card.to_json())
-    assert card.verdict.upper() in text and card.reason in text
+    assert card.verdict.upper() in text
+    assert card.reason in text
     assert f"{values['deployed']['low']:.3f} to {values['deployed']['high']:.3f}" in text
     for heading in ("Promises", "Estimates by weights", "Documents to test first", "Warning"):
         assert heading in text
-    assert values["verdict"] == card.verdict and values["policy"].startswith(EVIL)
+    assert values["verdict"] == card.verdict
+    assert values["policy"].startswith(EVIL)
     assert values["traits"] == pytest.approx(card.traits)
     for ending in ("txt", "json"):
         card.save(tmp_path / f"card.{ending}")
@@ -153,16 +156,16 @@ def test_less_support_makes_wider_intervals(setting):
 
 def test_units_do_not_matter(setting):
     """A user who clicks half as often on everything is promised the same, but for noise."""
-    world, _, logging, _, _ = setting
-    policy = policies.Ranker(logging.log_weights, slots=5, world=world)
+    world, logging = setting[0], policies.Uniform(setting[0], 5)
+    policy = policies.Ranker(world.gain, slots=5, world=world)
     promises = []
     for scale in (0.9, 0.45):
         user = clickmodels.true_user("PBM", world, attractiveness_scale=scale)
         log = envs.collect(world, user, logging, 20_000, 0)
         numbers = gather(policy, evaluation.call_witnesses(log, world)).numbers
         promises.append(numbers["promise PBM exposure"])
-    assert promises[0] == pytest.approx(promises[1], abs=0.03)
-    assert promises[0] > 0.03
+    assert promises[0] == pytest.approx(promises[1], rel=0.1)
+    assert promises[0] > 0.3
 
 
 def test_unknown_logging_policy(setting):
@@ -185,7 +188,7 @@ def test_models_given_do_not_change_the_interval(card, setting):
 
 def test_bad_input(setting):
     world, _, logging, log, witnesses = setting
-    with pytest.raises(ValueError, match="policy must be a clickgym.policies.Policy"):
+    with pytest.raises(ValueError, match=r"policy must be a clickgym\.policies\.Policy"):
         evaluation.deployment_card("best", log, world)
     with pytest.raises(ValueError, match="policy shows 4 slots, the log has 5"):
         evaluation.deployment_card(policies.Uniform(world, 4), log, world)
