@@ -330,15 +330,15 @@ class ClickModel(Shared):
     def posterior(self) -> Posterior:
         """Return the posterior of the tables of a model that was fitted to a log.
 
-        Of models that ``clickmodels.fit`` fitted with ``parameters="table"``, one for the whole
-        log: a true user, an ensemble, a network and a model that was saved without its posterior
-        have none, and raise ``NotCapable``.
+        Of tables that ``clickmodels.fit`` fitted, of networks that it fitted with an informed prior,
+        and of ensembles of these: a true user, other networks and a model that was saved without
+        its posterior have none, and raise ``NotCapable``.
         """
         if self.uncertainty is None:
             raise NotCapable(
-                f"this {self.name} has no posterior: only tables that clickmodels.fit fitted to "
-                "one log have one (not true users, networks, ensembles or models made by hand), "
-                "and files of them that were saved with it"
+                f"this {self.name} has no posterior: only tables that clickmodels.fit fitted have "
+                "one, networks that it fitted with prior='exposure' or 'score' (not true users or "
+                "models made by hand), and files of them that were saved with it"
             )
         state = self.state()
         tables = {

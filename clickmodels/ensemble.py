@@ -366,11 +366,13 @@ class Ensemble(ClickModel):
         block = member.vertical_arguments(vertical, vertical_position)
         clicks, satisfied = member.read_page(query, ranking, uniforms, **block)
         if self.doubt:
-            page = np.array([query]), np.array(ranking)[:, None]
-            columns = {"vertical": np.array([vertical])}
-            columns["vertical_position"] = np.array([vertical_position])
+            blocks: BlockArguments = {}
+            if self.knows_verticals:
+                place = np.array([vertical]), np.array([vertical_position])
+                blocks = {"vertical": place[0], "vertical_position": place[1]}
             (uniform,) = uniforms.take(1)
-            if uniform >= self._read(*page, columns if self.knows_verticals else {})[0]:
+            page = np.array([query]), np.array(ranking)[:, None]
+            if uniform >= self._read(*page, blocks)[0]:
                 return [False] * len(clicks), False
         return clicks, satisfied
 

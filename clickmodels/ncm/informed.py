@@ -29,25 +29,27 @@ def inform(model: NCM, support: Support) -> NCM:
     impressions, a mean of this and its own, by ``own_weight``.
     """
     attractive = support.tables["attractiveness"]
-    if model.document_rows is None:
-        shown, known = support.shown, attractive
+    own_rows = model.document_rows is None
+    if own_rows:
+        weight = by_row = own_weight(support.shown)
+        known = attractive
     else:  # of an item for all queries
-        rows = np.broadcast_to(model.document_rows, model.shape)
+        rows = np.broadcast_to(np.asarray(model.document_rows), model.shape)
         size = len(model.document_embedding)
-        items = np.bincount(rows.ravel(), support.shown.ravel(), size)
-        shown = items[rows]
+        shown: Floats = np.bincount(rows.ravel(), support.shown.ravel(), size).astype(np.float64)
         counted = np.bincount(rows.ravel(), minlength=size)
         known = np.bincount(rows.ravel(), attractive.ravel(), size) / np.maximum(counted, 1)
-    weight = own_weight(shown)
-    by_row = weight if model.document_rows is None else own_weight(items)
+        by_row = own_weight(shown)
+        weight = by_row[rows]
     table = model.document_embedding
-    typical = _typical(table, known, by_row, per_query=model.document_rows is None)
+    typical = _typical(table, known, by_row, per_query=own_rows)
     embedding = by_row[..., None] * table + (1.0 - by_row[..., None]) * typical
     blended = type(model)(**{**model.state(), "document_embedding": embedding})
     wanted = agreeing(attractive, model.relevance(), weight)
     logs = [np.log(np.clip(chance, 1e-9, _MOST)) for chance in (blended.relevance(), wanted)]
     informed = blended.with_relevance(np.exp(weight * logs[0] + (1.0 - weight) * logs[1]))
-    strength = _same_spread(attractive, support.strengths["attractiveness"], informed.relevance())
+    trials = support.strengths["attractiveness"].astype(np.float64)
+    strength = _same_spread(attractive, trials, informed.relevance())
     informed.uncertainty = Uncertainty({"attractiveness": strength.astype(np.float32)})
     return informed
 

@@ -184,7 +184,8 @@ class NCM(ClickModel):
         return result
 
     def _probs(self, state: Floats, query: Integers, document: Integers) -> Floats:
-        return self.scaled(expit(state @ self.output_weights + self.output_bias), query, document)
+        own = expit(state @ self.output_weights + self.output_bias)
+        return self.scaled(own, query, document).astype(np.float64, copy=False)
 
     def scaled(self, chance: Chances, query: Integers, document: Integers) -> Chances:
         """Return the network's chances of a click (n,), scaled by the documents' ``scale``."""

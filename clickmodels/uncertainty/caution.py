@@ -53,7 +53,7 @@ def assess(
     """
     cheap = model.cheap_expectations
     rows, weight = _choose_rows(log, max((_PAGES if cheap else _EXPENSIVE_PAGES) // models, 1))
-    query, clicks = log.query[rows], log.clicks[rows].sum(axis=1).astype(np.float64)
+    query, clicks = log.query[rows].astype(np.int64), log.clicks[rows].sum(axis=1).astype(float)
     value = model.score_columns(query, np.ascontiguousarray(log.ranking[rows].T))
     n_queries = model.shape[0]
 
