@@ -296,10 +296,10 @@ def _find_model(settings: Train, found: Setup, out: Path) -> clickmodels.ClickMo
         return clickmodels.ClickModel.load(path)
     if found.log is not None:
         train, validation, _ = found.log.split(SPLIT, settings.seed)
-        informed = {} if settings.prior == PLAIN else {"prior": settings.prior}
         model = fit_parts(
-            settings.model, train, validation, found.world, settings.seed, "table", **informed
-        )
+            settings.model, train, validation, found.world, settings.seed, "table",
+            prior=settings.prior,
+        )  # fmt: skip
     else:
         assert settings.user is not None
         model, _ = fit_model(

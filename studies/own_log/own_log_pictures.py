@@ -57,13 +57,12 @@ def draw_policies(found: Findings) -> Figure:
             label="others' median",
         )
     axis.plot(cross.promised, lines, "o", color=PROMISED, markersize=9, label="its own model")
-    kept = {name: found.promise(name) for name in names}
-    known = [place for place, name in enumerate(names) if kept[name] is not None]
-    if known:
+    kept = [np.nan if (value := found.promise(name)) is None else value for name in names]
+    if not np.isnan(kept).all():
         axis.plot(
-            [kept[names[place]] for place in known], lines[known], "o", color=PROMISED,
-            markersize=9, markerfacecolor="none", label="can be promised",
-        )  # fmt: skip
+            kept, lines, "o", color=PROMISED, markersize=9, markerfacecolor="none",
+            label="can be promised",
+        )
     clicks = found.of_log("held_out_clicks")
     if clicks is not None:
         axis.axvline(clicks, color=LOGGING, linestyle="--", label="clicks as logged")

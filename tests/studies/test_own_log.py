@@ -171,11 +171,12 @@ def test_what_warns_of_the_suggested_ranking_is_told(run):
     policy = policies.Policy.load(files[name].with_suffix(".safetensors"))
     models = {name: clickmodels.ClickModel.load(files[name]) for name in found.models}
     known = {row["quantity"]: row for row in found.warnings}
-    signs = evaluation.warn(policy, train, world.restricted_to(train), models)
+    shown = world.with_candidates(world.restricted_to(train).candidates, world.query_probs)
+    signs = evaluation.warn(policy, train, shown, models)
     assert list(known) == [sign.name for sign in signs]
     for sign in signs:
         assert known[sign.name]["policy"] == name
-        assert known[sign.name]["text"] == (sign.warning or sign.not_run or None)
+        assert known[sign.name]["text"] == (sign.warning or sign.not_run)
     assert 0 < len(signs.speaking) < len(signs)
     page = (run / "report.html").read_text(encoding="utf-8")
     assert page.count("<h2>What warns</h2>") == 1
