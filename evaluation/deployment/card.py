@@ -13,7 +13,7 @@ from ...common.storage import write_text
 from ...data import ClickLog, World
 from ...policies import Policy
 from ..offpolicy.inputs import check_policy
-from ..statistics import Estimate
+from ..statistics import Z90, Estimate
 from ..warning_signs.members import Models, name_models
 from ..warning_signs.overview import WarningSigns, warn
 from ..warning_signs.sign import to_json
@@ -31,8 +31,6 @@ from .witnesses import Witnesses, call_witnesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Z90 = 1.6448536269514722  # quantile of the normal distribution for 90% intervals
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...evaluation.deployment.calibration import Calibrations
-from ...evaluation.deployment.card import Z90
 from ...evaluation.deployment.traits import find_traits
 from ...evaluation.deployment.verdict import decide
 from ...evaluation.deployment.witnesses import SCORE
-from ...evaluation.statistics import Z95
+from ...evaluation.statistics import Z90, Z95
 from ..engine.grid import Result
 from ..engine.rows import Row
 from .calibrating import calibrate
