@@ -23,7 +23,9 @@ from clickgym.scripts._shared.study_commands import study_command
 from clickgym.studies.runner import require_writable
 from clickgym.studies.worlds import logging_of
 
-_STUDIES = {"calibrate": studies.CardCalibration, "test": studies.CardTest}
+_STUDIES: dict[str, type[studies.Study]] = {
+    "calibrate": studies.CardCalibration, "test": studies.CardTest,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...common.storage import write_text
 from ...data import ClickLog, World
 from ...policies import Policy
 from ..offpolicy.inputs import check_policy
-from ..statistics import Estimate
+from ..statistics import Z90, Estimate
 from ..warning_signs.members import Models, name_models
 from ..warning_signs.overview import WarningSigns, warn
 from ..warning_signs.sign import to_json
@@ -46,7 +46,8 @@ class DeploymentCard:
     reason : str
         Why, in a sentence.
     deployed : Estimate
-        The predicted value with its 90% interval (``low``, ``high``).
+        The predicted value with its 90% interval (``low``, ``high``), which need not lie evenly
+        around it; ``stderr`` is that of a normal distribution with an interval of this width.
     lift : Estimate
         The same minus what the log earned.
     relative_lift : Estimate
@@ -192,8 +193,10 @@ def deployment_card(
     earned = witnesses.earned
 
     def interval(of: Any) -> Estimate:
-        ends = [float(of(1.0 + lift)) for lift in (found.centre, found.low, found.high)]
-        return Estimate(ends[0], ends[0] - ends[1], *ends[1:], method="predicted", n=earned.n)
+        middle, low, high = (
+            float(of(1.0 + lift)) for lift in (found.centre, found.low, found.high)
+        )
+        return Estimate(middle, (high - low) / (2.0 * Z90), low, high, "predicted", earned.n)
 
     relative = interval(lambda ratio: ratio - 1.0)
     verdict, reason = decide(relative.low, relative.value, relative.high, found.strange)

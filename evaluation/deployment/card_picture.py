@@ -43,8 +43,9 @@ def plot_card(card: DeploymentCard, path: str | None = None) -> Figure:
     for place, estimate in enumerate(estimates, 1 + len(card.promises)):
         names.append(NAMES[estimate.name] + ("" if estimate.trusted else " (not trusted)"))
         colour = BEST if estimate.trusted else RANDOM
-        axis.plot([estimate.low, estimate.high], [place] * 2, color=colour)
-        axis.plot(estimate.value, place, "s", color=colour)
+        ends: list[Any] = [estimate.low, estimate.value, estimate.high]
+        axis.plot(ends, [place] * 3, color=colour)
+        axis.plot(ends[1], place, "s", color=colour)
     axis.axvline(card.earned.value, color=LOGGING, linestyle="--", label="the log")
     _set_limits(axis, card)
     axis.set_yticks(range(count), names)

@@ -118,8 +118,11 @@ def _weigh(
     elif sizes.covered < 1.0 - MOST_UNSUPPORTED:
         doubt = f"{1.0 - sizes.covered:.0%} of what is shown was never logged in its slot"
     known = math.isfinite(low) and math.isfinite(high)
-    ends = (found.value_within(0.0, float(policy.slots)), low, high) if known else (None,) * 3
-    return WeightedEstimate(name, *ends, found.effective_sample_size, not doubt, doubt)
+    size = found.effective_sample_size
+    if not known:
+        return WeightedEstimate(name, None, None, None, size, False, doubt)
+    value = found.value_within(0.0, float(policy.slots))
+    return WeightedEstimate(name, value, low, high, size, not doubt, doubt)
 
 
 def _find_missing(

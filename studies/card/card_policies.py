@@ -45,9 +45,9 @@ class Drawing:
         if registered_class(kind).table_fit is None:
             prior = "plain"
         if (kind, prior) not in self.fitted:
-            given = {"logging": self.logging} if prior == "score" else {}
+            logging = self.logging if prior == "score" else None
             self.fitted[kind, prior] = clickmodels.fit(
-                kind, self.log, self.world, prior=prior, **given
+                kind, self.log, self.world, prior=prior, logging=logging
             )
         return f"{kind} {prior}", self.fitted[kind, prior]
 

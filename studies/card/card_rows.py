@@ -11,13 +11,14 @@ from ...evaluation.deployment.calibration import Calibrations
 from ...evaluation.deployment.traits import find_traits
 from ...evaluation.deployment.verdict import decide
 from ...evaluation.deployment.witnesses import SCORE
+from ...evaluation.statistics import Z90, Z95
 from ..engine.grid import Result
 from ..engine.rows import Row
 from .calibrating import calibrate
 from .card_cells import CardCell
 
 _ABOUT = "about "  # begins the columns with evidence
-_Z90_OF_95 = 1.6448536 / 1.9599640  # a normal 90% interval, as a share of the 95% one
+_Z90_OF_95 = Z90 / Z95  # a normal 90% interval, as a share of the 95% one
 RIVALS = ("wpi", "dr-pi")
 
 
