@@ -330,9 +330,9 @@ class ClickModel(Shared):
     def posterior(self) -> Posterior:
         """Return the posterior of the tables of a model that was fitted to a log.
 
-        Of tables that ``clickmodels.fit`` fitted, of networks that it fitted with an informed prior,
-        and of ensembles of these: a true user, other networks and a model that was saved without
-        its posterior have none, and raise ``NotCapable``.
+        Of tables that ``clickmodels.fit`` fitted, of networks that it fitted with an informed
+        prior, and of ensembles of these: a true user, other networks and a model that was saved
+        without its posterior have none, and raise ``NotCapable``.
         """
         if self.uncertainty is None:
             raise NotCapable(
