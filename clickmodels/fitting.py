@@ -16,6 +16,7 @@ from ..data import ClickLog, World
 from .base import GENERATIVE, ClickModel
 from .by_grade import Grades
 from .ensemble import Ensemble
+from .pages import NotExact
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
 from .uncertainty.caution import assess
@@ -340,10 +341,16 @@ def bootstrap_weights(log: ClickLog, seed: int) -> Floats:
 
 
 def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
-    """Note on a model with a posterior what its log says about it, and return it."""
+    """Note on a model with a posterior what its log says about it, and return it.
+
+    Nothing where the expected clicks of its pages cannot be computed, as those of NCM on long ones.
+    """
     if model.uncertainty is not None and GENERATIVE in model.capabilities:
         models = len(model.members) if isinstance(model, Ensemble) else 1
-        numbers, level = assess(model, log, models)
+        try:
+            numbers, level = assess(model, log, models)
+        except NotExact:
+            return model
         model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
     return model
 

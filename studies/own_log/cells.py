@@ -252,9 +252,16 @@ def policy_cell(cell: OwnPolicyCell) -> OwnPolicy:
 
 def _find_promise(cell: OwnPolicyCell, shown: Integers, world: World) -> float | None:
     """Return what can be promised for rankings (Q, K), as a careful search promises."""
-    if not cell.fit.prior:
+    model = fitted_to_log(cell.fit)
+    if not _is_careful(cell.fit, model):
         return None
-    return float(world.query_probs @ honest_values(fitted_to_log(cell.fit), shown))
+    return float(world.query_probs @ honest_values(model, shown))
+
+
+def _is_careful(fit: LogFitCell, model: clickmodels.ClickModel) -> bool:
+    """Return whether the model was fitted with an informed prior and knows what its log says."""
+    known = model.uncertainty
+    return bool(fit.prior) and known is not None and known.level is not None
 
 
 def publish_rankings(cell: OwnPolicyCell) -> None:
@@ -287,7 +294,7 @@ def found_policy(cell: OwnPolicyCell) -> policies.Policy:
         model = fitted_to_log(cell.fit)
         if cell.optimiser == TOP_DOWN:
             return policies.top_down(model, world, slots)
-        pessimism = AUTO if cell.fit.prior else 0.0
+        pessimism = AUTO if _is_careful(cell.fit, model) else 0.0
         return policies.max_reward(
             model, world, slots, seed=cell.fit.seed, pessimism=pessimism
         )
