@@ -10,7 +10,7 @@ from ...common.typing import Floats
 from .witnesses import EXPOSURE, KINDS, SCORE
 
 PROMISE = "promise"  # what the middle of the interval is, but for corrections
-CENTRE = (PROMISE, "lowest", "unsupported")  # what the middle follows
+CENTRE = (PROMISE, "unsupported")  # what the middle follows
 SPREAD = (  # what the width follows
     "noise", "scarcity", "disagreement", "unsupported", "moved", "caution", "change",
 )  # fmt: skip
@@ -24,8 +24,7 @@ def find_traits(numbers: Mapping[str, float]) -> dict[str, float]:
     per page they are worse than the best of them. Means over them are ``promise``, by what share
     the policy's pages are better than the logged ones; ``unsupported``, the share of its clicks on
     documents that the log hardly showed; and ``caution``, promise minus cautious promise.
-    ``lowest`` is the lowest of all promises, ``disagreement`` their standard deviation, ``change``
-    the size of the promise.
+    ``disagreement`` is the standard deviation of all promises, ``change`` the size of the promise.
     ``hardly``, ``moved``, ``noise`` and ``scarcity`` are as they were.
     """
     priors = (EXPOSURE, SCORE) if f"promise {KINDS[0]} {SCORE}" in numbers else (EXPOSURE,)
@@ -42,7 +41,6 @@ def find_traits(numbers: Mapping[str, float]) -> dict[str, float]:
         PROMISE: promise,
         "unsupported": float(weight @ of("unsupported")),
         "caution": max(promise - float(weight @ of("cautious")), 0.0),
-        "lowest": float(promises.min()),
         "disagreement": float(promises.std()),
         "change": abs(promise),
         **{name: numbers[name] for name in ("hardly", "moved", "noise", "scarcity")},

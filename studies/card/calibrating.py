@@ -15,6 +15,7 @@ from ...evaluation.deployment.traits import CENTRE, PROMISE, SPREAD
 FOLDS = 10
 GROUPS = (0.05, 0.3, 1.0)  # shares of what is shown that the log hardly showed
 _PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)  # as many policies, on coefficients
+_TAILS = (0.05, 0.045, 0.04, 0.035, 0.03, 0.025, 0.02)  # of errors, beyond either end
 _LEAST_SPREAD = 0.005
 _ROBUST = 1.5  # errors beyond so many times their mean size pull no harder
 
@@ -48,14 +49,17 @@ def calibrate(
         out = fold == number
         size[out] = _sizes(spread[out], _fit_spread(spread[~out], residual[~out]))
     scaled = residual / size
+    enough = (one for one in _TAILS if _cover(scaled, hardly, fold, one) >= CONFIDENCE)
+    tail = next(enough, _TAILS[-1])
     names = dict.fromkeys((*CENTRE, *SPREAD))
     every = {name: np.array([one[name] for one in traits]) for name in names}
     return Calibration(
         dict(zip(CENTRE, _fit_centre(centre, lifts, penalty).tolist(), strict=True)),
         dict(zip(("constant", *SPREAD), _fit_spread(spread, residual).tolist(), strict=True)),
-        _group(scaled, hardly),
+        _group(scaled, hardly, tail),
         {name: (float(values.min()), float(values.max())) for name, values in every.items()},
-        {"policies": len(lifts), "logs": len(np.unique(log)), "penalty": penalty, **(made or {})},
+        {"policies": len(lifts), "logs": len(np.unique(log)), "penalty": penalty,
+         "tail": tail, **(made or {})},
     )
 
 
@@ -78,7 +82,7 @@ def _left_out(values: Floats, lifts: Floats, fold: Integers, penalty: float) -> 
 def _fit_centre(values: Floats, lifts: Floats, penalty: float) -> Floats:
     """Return the coefficients of a ridge regression that outliers do not pull, (p,).
 
-    There is no constant: what is neither promised by anybody nor unsupported has no lift. The
+    There is no constant: what is neither promised nor unsupported has no lift. The
     promise is taken at its word, and corrected: the penalty is on coefficients of values with mean
     square 1, that of the promise counted from 1.
     """
@@ -111,17 +115,33 @@ def _sizes(values: Floats, fitted: Floats) -> Floats:
     return np.asarray(fitted[0] + values @ fitted[1:])
 
 
-def _group(scaled: Floats, hardly: Floats) -> tuple[Group, ...]:
+def _group(scaled: Floats, hardly: Floats, tail: float) -> tuple[Group, ...]:
     """Return the quantiles of standardised errors, by how much was hardly shown.
 
-    They are those that cover a further policy with the confidence wanted: of n errors, the one of
-    rank (n + 1) × 5% from either end.
+    Of n errors, the one of rank (n + 1) × ``tail`` from either end.
     """
     groups, before = [], -1.0
     for most in GROUPS:
         own = np.sort(scaled[(hardly > before) & (hardly <= most)])
-        own = own if len(own) >= 2.0 / (1.0 - CONFIDENCE) else np.sort(scaled)
-        place = max(int((len(own) + 1) * (1.0 - CONFIDENCE) / 2.0) - 1, 0)
+        own = own if len(own) >= 1.0 / tail else np.sort(scaled)
+        place = max(int((len(own) + 1) * tail) - 1, 0)
         groups.append(Group(most, float(own[place]), float(own[-1 - place]), len(own)))
         before = most
     return tuple(groups)
+
+
+def _cover(scaled: Floats, hardly: Floats, fold: Integers, tail: float) -> float:
+    """Return the share of errors that lie between the ends which the other folds give.
+
+    Policies of one log err alike, so that of new logs fewer are covered than of policies.
+    """
+    inside = np.zeros(len(scaled), dtype=bool)
+    for number in np.unique(fold):
+        out = fold == number
+        if out.all():
+            return 0.0
+        groups = _group(scaled[~out], hardly[~out], tail)
+        place = np.searchsorted(GROUPS, hardly[out])
+        low, high = (np.array([getattr(one, end) for one in groups]) for end in ("low", "high"))
+        inside[out] = (low[place] <= scaled[out]) & (scaled[out] <= high[place])
+    return float(inside.mean())

@@ -40,7 +40,6 @@ def made():
 def test_calibration_finds_what_is_true(made):
     assert made.centre["promise"] == pytest.approx(1.0, abs=0.1)
     assert made.centre["unsupported"] == pytest.approx(-0.3, abs=0.06)
-    assert made.centre["lowest"] == pytest.approx(0.0, abs=0.06)
     assert max(made.spread, key=made.spread.__getitem__) == "disagreement"
     assert min(made.spread.values()) >= 0.0
     assert made.made["policies"] == 1_000

@@ -91,7 +91,6 @@ def test_traits_by_hand():
     assert found["promise"] == pytest.approx(0.2)  # the others are much too unlikely
     assert found["unsupported"] == pytest.approx(0.1)
     assert found["caution"] == pytest.approx(0.2)
-    assert found["lowest"] == pytest.approx(0.1)
     assert found["disagreement"] == pytest.approx(np.std([0.1, 0.2, 0.6]))
     assert {name: found[name] for name in ("hardly", "moved", "noise", "scarcity")} == {
         "hardly": 0.1, "moved": 0.2, "noise": 0.3, "scarcity": 0.4,
