@@ -340,6 +340,8 @@ def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
         models = len(model.members) if isinstance(model, Ensemble) else 1
         numbers, level = assess(model, log, models)
         model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
+        if model.second is not None:
+            _note_caution(model.second, log)
     return model
 
 
@@ -348,6 +350,8 @@ def _note_log(
 ) -> ClickModel:
     """Note on the model what it was fitted to, the log's rows with weight, and return it."""
     model.fingerprint = world.fingerprint
+    if model.second is not None:
+        _note_log(model.second, log, world, weight)
     if model.seen is not None:  # the counts told it
         return model
     query, ranking = log.query, log.ranking
