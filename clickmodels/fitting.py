@@ -352,6 +352,8 @@ def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
         except NotExact:
             return model
         model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
+        if model.second is not None:
+            _note_caution(model.second, log)
     return model
 
 
@@ -360,6 +362,8 @@ def _note_log(
 ) -> ClickModel:
     """Note on the model what it was fitted to, the log's rows with weight, and return it."""
     model.fingerprint = world.fingerprint
+    if model.second is not None:
+        _note_log(model.second, log, world, weight)
     if model.seen is not None:  # the counts told it
         return model
     query, ranking = log.query, log.ranking

@@ -51,6 +51,7 @@ def inform(model: NCM, support: Support) -> NCM:
     trials = support.strengths["attractiveness"].astype(np.float64)
     strength = _same_spread(attractive, trials, informed.relevance())
     informed.uncertainty = Uncertainty({"attractiveness": strength.astype(np.float32)})
+    informed.second = support.model
     return informed
 
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel, NotCapable
+from ..ensemble import Ensemble
 from ..pages import PREFIX_SLOTS, NotExact, check_pages, zero_after_impossible
 from ..registry import register
 from ..uncertainty.posterior import BetaTable, Posterior, check_level
@@ -215,6 +216,15 @@ class NCM(ClickModel):
         strength = self.uncertainty.strengths["attractiveness"].astype(np.float64)
         table = {"attractiveness": BetaTable(self.relevance(), strength)}
         return Posterior(table, self.seen, self.uncertainty.numbers)
+
+    def cautious(self) -> ClickModel:
+        """Return the ensemble of this network and the table that informed it, where there is one.
+
+        On pages as its log has them the network is right, and so its log finds nothing to distrust;
+        a search finds pages that are unlike any of these, of which it believes too much. The table
+        does not, and ``Ensemble.lower`` takes off what they disagree about.
+        """
+        return self if self.second is None else Ensemble([self, self.second])
 
     def lower(self, level: float) -> NCM:
         """Return this model with every document's relevance at a quantile of its posterior.

@@ -34,18 +34,21 @@ class Support:
         As how many trials their posteriors count.
     shown : (Q, N)
         Impressions of each document.
+    model : ClickModel
+        The table itself.
     """
 
     tables: Mapping[str, Floats]
     strengths: Mapping[str, NDArray[np.float32]]
     shown: Floats
+    model: ClickModel
 
     @classmethod
     def of(cls, model: ClickModel, shown: Floats) -> Support:
         """Return that of a fitted table with a posterior."""
         assert model.uncertainty is not None
         state, strengths = model.state(), model.uncertainty.strengths
-        return cls({name: np.asarray(state[name]) for name in strengths}, strengths, shown)
+        return cls({name: np.asarray(state[name]) for name in strengths}, strengths, shown, model)
 
     @property
     def uncertainty(self) -> Uncertainty:

@@ -130,9 +130,24 @@ def test_ncm_keeps_scale_and_posterior_in_its_file(tmp_path):
     loaded = ClickModel.load(tmp_path / "ncm.safetensors")
     np.testing.assert_array_equal(loaded.relevance(), model.relevance())
     np.testing.assert_array_equal(loaded.posterior().sd, model.posterior().sd)
+    assert loaded.cautious().lower(0.2).expected_clicks([0], [PAGE]) == pytest.approx(
+        model.cautious().lower(0.2).expected_clicks([0], [PAGE])
+    )
     assert loaded.posterior().numbers == model.posterior().numbers
     with pytest.raises(NotCapable, match="prior='exposure'"):
         fitted(prior="plain").posterior()
+
+
+def test_caution_hears_the_table_that_informed_ncm():
+    model = fitted()
+    pair = model.cautious()
+    assert [member.name for member in pair.members] == ["NCM", "UBM"]
+    each = [member.expected_clicks([0], [PAGE])[0] for member in pair.members]
+    assert model.pessimistic(0).expected_clicks([0], [PAGE]) == pytest.approx(np.mean(each))
+    assert model.pessimistic(1).expected_clicks([0], [PAGE])[0] < np.mean(each)
+    own, table = (member.posterior().numbers["trust"] for member in pair.members)
+    assert pair.posterior().numbers["trust"] == pytest.approx((own + table) / 2)
+    assert fitted(prior="plain").cautious() is fitted(prior="plain")
 
 
 def test_max_reward_and_learned_environments_are_careful_with_ncm():
@@ -141,7 +156,7 @@ def test_max_reward_and_learned_environments_are_careful_with_ncm():
     policy = policies.max_reward(model, world, slots=3, pessimism="auto")
     careful = policies.max_reward(model, world, slots=3, pessimism=1)
     bold = policies.max_reward(model, world, slots=3)
-    assert policy.found.pessimism == model.posterior().numbers["pessimism"]
+    assert policy.found.pessimism == model.cautious().posterior().numbers["pessimism"]
     assert careful.found.promise < bold.found.promise
     make = {"world": world, "click_model": model, "slots": 3, "pessimism": 1.0}
     env = gym.make("clickgym/Learned-v0", reward="pessimistic", **make)
