@@ -158,7 +158,7 @@ def deployment_card(
         Fitted to the log: whose promises and warnings are shown beside. They do not change the
         interval.
     logging : Policy, optional
-        Who made the log: estimates by weights need it, and the interval becomes narrower.
+        Who made the log: estimates by weights need it, and the witnesses learn from its scores.
     seed : int
         For whatever is drawn.
     witnesses : Witnesses, optional
