@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
-_LARGEST = 32 << 20  # bytes; the most that it takes
+_LARGEST = 8 << 20  # bytes; larger arrays are few, and would leave holes
 _KEPT = 128 << 20  # below what joblib takes for a leak
 _OURS = __name__.split(".")[0] + "."
 
