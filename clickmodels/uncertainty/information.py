@@ -102,7 +102,7 @@ class ExaminedInformation:
 
 def _factor(matrix: Floats) -> tuple[Floats, bool]:
     """Return the Cholesky factor of a matrix that rounding may have made slightly improper."""
-    ridge, scale = 0.0, float(np.abs(np.diag(matrix)).max())
+    ridge, scale = 0.0, max(float(np.abs(np.diag(matrix)).max()), 1e-12)
     for _ in range(8):
         try:
             return cho_factor(matrix + ridge * np.eye(len(matrix)))
