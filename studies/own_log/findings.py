@@ -83,9 +83,17 @@ class Findings:
         return {row["model"]: row["value"] for row in rows if self.priors[row["model"]] != PLAIN}
 
     def promise(self, policy: str) -> float | None:
-        """Return what can be promised for a ranking; None where its model does not know."""
+        """Return what can be promised for a ranking; None where its model does not know.
+
+        None too where that is still far above what the other models say: a log that a model was
+        fitted to closely bears it out, whatever it says of other pages.
+        """
         rows = where(self.rows, part="policy", quantity="promise", policy=policy)
-        return rows[0]["value"] if rows else None
+        value: float | None = rows[0]["value"] if rows else None
+        if value is None or self.suspect is None or self.cross is None:
+            return value
+        others = self.cross.others[self.cross.policies.index(policy)]
+        return None if value - others > CLEAR * max(others, 1e-12) else value
 
     @cached_property
     def warnings(self) -> list[Row]:
@@ -308,7 +316,8 @@ def _say_warnings(found: Findings) -> str:
     if not speaking:
         return f"Nothing warns of {name} before it is deployed."
     signs = "sign" if len(speaking) == 1 else "signs"
-    return f"{len(speaking)} {signs} warn{'s' * (len(speaking) == 1)} of it: {_join(speaking)}."
+    verb = f"warn{'s' * (len(speaking) == 1)}"
+    return f"{len(speaking)} {signs} {verb} of {name}: {_join(speaking)}."
 
 
 def _say_same(others: Sequence[str]) -> str:

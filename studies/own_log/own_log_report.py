@@ -13,7 +13,7 @@ from ...evaluation.statistics import BOLD
 from ..engine.rows import Row, distinct, where
 from ..study import Report
 from .estimates import ESTIMATORS
-from .findings import Findings, summarise
+from .findings import CLEAR, Findings, summarise
 from .log_fits import say_priors
 from .own_log_pictures import draw_log, draw_models, draw_policies
 
@@ -136,7 +136,8 @@ def _explain_promises(found: Findings) -> str:
         "Can be promised: less than the own model's number, because the ranking was chosen for "
         "what that model likes, also where it is wrong; of what it expects above the pages as "
         "logged, only that share is promised which its differences between logged pages have "
-        f"turned out to be worth ({shares}). "
+        f"turned out to be worth ({shares}). Nothing can be promised where even that is more than "
+        f"{CLEAR:.0%} above the others' median. "
     )
 
 
