@@ -303,8 +303,9 @@ def _say_promise(found: Findings) -> str:
         return ""
     return (
         f"{judge} itself expects {cross.promised[place]:.3f}; a promise that can be kept is "
-        f"{promise:.3f}, because of the differences that {judge} sees between pages of a query "
-        f"about {share:.0%} can be relied on, judging by the log."
+        f"{promise:.3f}, because of many rankings this one was chosen for what {judge} likes, also "
+        "where it errs, and the log bears out only so much of what it sees between pages: about "
+        f"{share:.0%}."
     )
 
 

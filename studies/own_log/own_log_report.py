@@ -134,9 +134,9 @@ def _explain_promises(found: Findings) -> str:
     shares = ", ".join(f"{share:.0%} for {name}" for name, share in found.trust.items())
     return (
         "Can be promised: less than the own model's number, because the ranking was chosen for "
-        "what that model likes, also where it is wrong; of what it expects above the pages as "
-        "logged, only that share is promised which its differences between logged pages have "
-        f"turned out to be worth ({shares}). Nothing can be promised where even that is more than "
+        "what that model likes, also where it errs. So the model is asked a little below its mean, "
+        "and of what it then expects above the pages as logged, only that share is promised which "
+        f"its differences between logged pages turned out to be worth ({shares}). Nothing can be promised where even that is more than "
         f"{CLEAR:.0%} above the others' median. "
     )
 

@@ -158,8 +158,9 @@ def test_the_paragraph_has_the_promise_that_can_be_kept_and_why_it_is_another(ru
     name = found.cross.policies[found.recommended]
     promise, judge = found.promise(name), name.split()[0]
     said = summarise(found, "x")
-    assert f"a promise that can be kept is {promise:.3f}, because of the differences" in said
-    assert f"about {found.trust[judge]:.0%} can be relied on" in said
+    assert f"a promise that can be kept is {promise:.3f}, because of many rankings" in said
+    assert f"for what {judge} likes, also where it errs" in said
+    assert f"what it sees between pages: about {found.trust[judge]:.0%}." in said
     assert "can be promised" in (run / "judgements.csv").read_text(encoding="utf-8")
 
 
