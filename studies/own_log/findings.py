@@ -83,9 +83,17 @@ class Findings:
         return {row["model"]: row["value"] for row in rows if self.priors[row["model"]] != PLAIN}
 
     def promise(self, policy: str) -> float | None:
-        """Return what can be promised for a ranking; None where its model does not know."""
+        """Return what can be promised for a ranking; None where its model does not know.
+
+        None too where that is still far above what the other models say: a log that a model was
+        fitted to closely bears it out, whatever it says of other pages.
+        """
         rows = where(self.rows, part="policy", quantity="promise", policy=policy)
-        return rows[0]["value"] if rows else None
+        value: float | None = rows[0]["value"] if rows else None
+        if value is None or self.suspect is None or self.cross is None:
+            return value
+        others = self.cross.others[self.cross.policies.index(policy)]
+        return None if value - others > CLEAR * max(others, 1e-12) else value
 
     @cached_property
     def warnings(self) -> list[Row]:
@@ -295,8 +303,9 @@ def _say_promise(found: Findings) -> str:
         return ""
     return (
         f"{judge} itself expects {cross.promised[place]:.3f}; a promise that can be kept is "
-        f"{promise:.3f}, because of the differences that {judge} sees between pages of a query "
-        f"about {share:.0%} can be relied on, judging by the log."
+        f"{promise:.3f}, because of many rankings this one was chosen for what {judge} likes, also "
+        "where it errs, and the log bears out only so much of what it sees between pages: about "
+        f"{share:.0%}."
     )
 
 
@@ -308,7 +317,8 @@ def _say_warnings(found: Findings) -> str:
     if not speaking:
         return f"Nothing warns of {name} before it is deployed."
     signs = "sign" if len(speaking) == 1 else "signs"
-    return f"{len(speaking)} {signs} warn{'s' * (len(speaking) == 1)} of it: {_join(speaking)}."
+    verb = f"warn{'s' * (len(speaking) == 1)}"
+    return f"{len(speaking)} {signs} {verb} of {name}: {_join(speaking)}."
 
 
 def _say_same(others: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from ...evaluation.statistics import BOLD
 from ..engine.rows import Row, distinct, where
 from ..study import Report
 from .estimates import ESTIMATORS
-from .findings import Findings, summarise
+from .findings import CLEAR, Findings, summarise
 from .log_fits import say_priors
 from .own_log_pictures import draw_log, draw_models, draw_policies
 
@@ -134,9 +134,10 @@ def _explain_promises(found: Findings) -> str:
     shares = ", ".join(f"{share:.0%} for {name}" for name, share in found.trust.items())
     return (
         "Can be promised: less than the own model's number, because the ranking was chosen for "
-        "what that model likes, also where it is wrong; of what it expects above the pages as "
-        "logged, only that share is promised which its differences between logged pages have "
-        f"turned out to be worth ({shares}). "
+        "what that model likes, also where it errs. So the model is asked a little below its mean, "
+        "and of what it then expects above the pages as logged, only that share is promised which "
+        f"its differences between logged pages turned out to be worth ({shares}). Nothing can be promised where even that is more than "
+        f"{CLEAR:.0%} above the others' median. "
     )
 
 

@@ -137,7 +137,8 @@ def test_every_model_judges_every_ranking_as_the_library_would(run):
     assert values["DBN"] == pytest.approx(evaluation.value(policy, judge, known))
     (rare,) = where(found.rows, policy="PBM Max-Reward", quantity="hardly shown")
     assert rare["value"] == evaluation.share_hardly_shown(policy, train, known)
-    assert found.promise("PBM Max-Reward") == pytest.approx(policy.found.promise)
+    (promise,) = where(found.rows, policy="PBM Max-Reward", quantity="promise")
+    assert promise["value"] == pytest.approx(policy.found.promise)
 
 
 def test_models_have_the_prior_that_follows_exposure_and_the_table_says_so(run):
@@ -157,9 +158,24 @@ def test_the_paragraph_has_the_promise_that_can_be_kept_and_why_it_is_another(ru
     name = found.cross.policies[found.recommended]
     promise, judge = found.promise(name), name.split()[0]
     said = summarise(found, "x")
-    assert f"a promise that can be kept is {promise:.3f}, because of the differences" in said
-    assert f"about {found.trust[judge]:.0%} can be relied on" in said
+    assert f"a promise that can be kept is {promise:.3f}, because of many rankings" in said
+    assert f"for what {judge} likes, also where it errs" in said
+    assert f"what it sees between pages: about {found.trust[judge]:.0%}." in said
     assert "can be promised" in (run / "judgements.csv").read_text(encoding="utf-8")
+
+
+def test_nothing_can_be_promised_that_the_other_models_do_not_believe(run):
+    found = Findings(rows_of(run))
+    name = found.cross.policies[found.recommended]
+    others = found.cross.others[found.recommended]
+    for value, kept in ((1.09 * others, True), (1.11 * others, False)):
+        changed = {"value": value}
+        rows = [
+            row | (changed if (row["policy"], row["quantity"]) == (name, "promise") else {})
+            for row in found.rows
+        ]
+        assert (Findings(rows).promise(name) is not None) == kept
+        assert ("promise that can be kept" in summarise(Findings(rows), "x")) == kept
 
 
 def test_what_warns_of_the_suggested_ranking_is_told(run):
