@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betaln, digamma, expit, logit
 
 from ...common.typing import Floats, Integers
@@ -100,6 +99,8 @@ class LinePrior:
         likelihood, with a weak prior on the line, is searched for its highest point, for a few
         steps where more rounds will follow (``cycles`` up to 4).
         """
+        from scipy.optimize import minimize  # here, because it is slow to import
+
         failures = np.maximum(trials - successes, 0.0)
         tried = successes + failures > 0
         if not tried.any():

@@ -108,4 +108,4 @@ def _factor(matrix: Floats) -> tuple[Floats, bool]:
             return cho_factor(matrix + ridge * np.eye(len(matrix)))
         except LinAlgError:
             ridge = max(10.0 * ridge, 1e-8 * scale)
-    return cho_factor((scale or 1.0) * np.eye(len(matrix)))  # 0: the counts say nothing
+    return cho_factor(scale * np.eye(len(matrix)))
