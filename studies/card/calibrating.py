@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from ...common.typing import Floats, Integers
 from ...evaluation.deployment.calibration import CONFIDENCE, Calibration, Group
@@ -101,6 +100,8 @@ def _fit_centre(values: Floats, lifts: Floats, penalty: float) -> Floats:
 
 def _fit_spread(values: Floats, residual: Floats) -> Floats:
     """Return constant and coefficients of the errors' size, none below 0, (1 + p,)."""
+    from scipy.optimize import nnls  # here, because it is slow to import
+
     design = np.column_stack([np.ones(len(values)), values])
     goal = np.abs(residual)
     weight = np.ones(len(goal))
