@@ -136,8 +136,8 @@ def _explain_promises(found: Findings) -> str:
         "Can be promised: less than the own model's number, because the ranking was chosen for "
         "what that model likes, also where it errs. So the model is asked a little below its mean, "
         "and of what it then expects above the pages as logged, only that share is promised which "
-        f"its differences between logged pages turned out to be worth ({shares}). Nothing can be promised where even that is more than "
-        f"{CLEAR:.0%} above the others' median. "
+        f"its differences between logged pages turned out to be worth ({shares}). Nothing can be "
+        f"promised where even that is more than {CLEAR:.0%} above the others' median. "
     )
 
 
