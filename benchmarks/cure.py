@@ -1,9 +1,11 @@
 """What informed priors and pessimism make of Max-Reward, and what a posterior costs.
 
     python benchmarks/cure.py --seeds 0 1 --prior exposure
+    python benchmarks/cure.py --seeds 0 --models NCM
 
-PBM, UBM and DBN tables fitted to 100,000 impressions of {DBN, CoCM, CoCM-mismatch} users
-under {epsilon-oracle, LambdaMART, BM25}, 100 queries of 30 candidates, all of which may be shown.
+PBM, UBM and DBN tables (or the ``--models`` given) fitted to 100,000 impressions of
+{DBN, CoCM, CoCM-mismatch} users under {epsilon-oracle, LambdaMART, BM25}, 100 queries of
+30 candidates, all of which may be shown.
 Values are exact, in clicks per page: what was promised, and what was delivered. The rules of the
 cure were made on the worlds of seeds 101 to 104.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from _measure import Row, new_parser, save_rows
@@ -23,14 +26,14 @@ LOGGING = ("epsilon-oracle", "LambdaMART", "BM25")
 MODELS = ("PBM", "UBM", "DBN")
 
 
-def compare_on(world: data.World, seed: int, prior: str, pages: int):
+def compare_on(world: data.World, seed: int, prior: str, pages: int, models: Sequence[str]):
     """Yield setting, the log's value, and (promised, delivered) of plain and cured Max-Reward."""
     for name, ranker in itertools.product(USERS, LOGGING):
         user = clickmodels.true_user(name, world)
         logging = policies.logging_policy(ranker, world, seed=seed)
         log = envs.collect(world, user, logging, pages, seed=seed)
         before = evaluation.value(logging, user, world, samples=3000).value
-        for model in MODELS:
+        for model in models:
             source = logging if prior == "score" else None
             plain = clickmodels.fit(model, log, world)
             informed = clickmodels.fit(model, log, world, prior=prior, logging=source)
@@ -42,15 +45,17 @@ def compare_on(world: data.World, seed: int, prior: str, pages: int):
             yield (name, ranker, model), before, *values
 
 
-def measure_cost(world: data.World, pages: int) -> list[Row]:
+def measure_cost(world: data.World, pages: int, models: Sequence[str]) -> list[Row]:
     """Print what posterior and informed prior add to a fit, and what a lower model takes."""
     user = clickmodels.true_user("CoCM", world)
     log = envs.collect(world, user, policies.Uniform(world), pages, seed=0)
     rows = []
     print("\n| model | seconds: search alone | with posterior | informed prior | lower(0.16) |")
     print("|---|---|---|---|---|")
-    for model in MODELS:
+    for model in models:
         fit = getattr(clickmodels, model).table_fit
+        if fit is None:
+            continue
 
         def search(fit=fit) -> None:
             fold = fit.fold(log, world)
@@ -77,12 +82,14 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--prior", choices=("exposure", "score"), default="exposure")
+    parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--pages", type=int, default=100_000)
     options = parser.parse_args()
     found: dict[tuple[str, str, str], list] = {}
     for seed in options.seeds:
         world = data.synthetic_world(n_queries=100, n_docs=30, seed=seed)
-        for setting, *values in compare_on(world, seed, options.prior, options.pages):
+        choices = options.prior, options.pages, options.models
+        for setting, *values in compare_on(world, seed, *choices):
             found.setdefault(setting, []).append([values[0], *values[1], *values[2]])
     print("| user | logging | model | log | plain | cured | against the log | against plain |")
     print("|---|---|---|---|---|---|---|---|")
@@ -100,7 +107,8 @@ def main() -> None:
     means = [f"{one.mean():.3f}" for one in (before, plain, cured)]
     print("mean delivered: log {}, plain {}, cured {}".format(*means))
     print(f"mean |gap| of the promise: plain {gaps[0]:.3f}, cured {gaps[1]:.3f}")
-    rows = measure_cost(data.synthetic_world(n_queries=100, n_docs=30, seed=0), options.pages)
+    world = data.synthetic_world(n_queries=100, n_docs=30, seed=0)
+    rows = measure_cost(world, options.pages, options.models)
     save_rows(options.json, [*rows, Row("cured gap / plain gap", gaps[1] / gaps[0], "")])
 
 

@@ -1,13 +1,19 @@
-"""How long the warning signs take on a log of 1,000,000 impressions: seconds for each."""
+"""How long the warning signs take on a log of 1,000,000 impressions: seconds for each.
+
+    python benchmarks/warning_signs.py            (or: make bench)
+"""
 
 from __future__ import annotations
 
 import time
 
+from _measure import Row, new_parser, save_rows
+
 from clickgym import clickmodels, data, envs, evaluation, policies
 
 
 def main() -> None:
+    options = new_parser(__doc__).parse_args()
     world = data.synthetic_world(n_queries=100, n_docs=30)
     user = clickmodels.true_user("DBN", world)
     logging = policies.logging_policy("epsilon-oracle", world)
@@ -28,13 +34,16 @@ def main() -> None:
         "warn": lambda policy: evaluation.warn(policy, log, world, ensemble, logging),
     }
     print(f"{'seconds':22}{'a ranker':>10}{'Plackett-Luce':>15}")
+    rows = []
     for name, run in signs.items():
         taken = []
         for policy in (ranker, drawn):
             start = time.perf_counter()
             run(policy)
             taken.append(time.perf_counter() - start)
-        print(f"{name:22}{taken[0]:10.2f}{taken[1]:15.2f}")
+        print(f"{name:22}{taken[0]:10.2f}{taken[1]:15.2f}", flush=True)
+        rows += [Row(f"{name}, ranker", taken[0], "s"), Row(f"{name}, drawn", taken[1], "s")]
+    save_rows(options.json, rows)
 
 
 if __name__ == "__main__":

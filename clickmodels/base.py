@@ -78,6 +78,9 @@ class ClickModel(Shared):
         the grades 0 .. max_grade and, last, documents without one.
     uncertainty : Uncertainty or None
         What a fitted model keeps for ``posterior``, saved with it.
+    second : ClickModel or None
+        A model of another kind that was fitted to the same log and is saved with this one, a second
+        opinion where this one is not to be believed alone: see ``cautious``.
     """
 
     name: ClassVar[str] = ""
@@ -95,6 +98,7 @@ class ClickModel(Shared):
     seen: Booleans | None = None
     by_grade: ClickModel | None = None
     uncertainty: Uncertainty | None = None
+    second: ClickModel | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Call a class by its own name until it is registered."""
@@ -330,15 +334,15 @@ class ClickModel(Shared):
     def posterior(self) -> Posterior:
         """Return the posterior of the tables of a model that was fitted to a log.
 
-        Of models that ``clickmodels.fit`` fitted with ``parameters="table"``, one for the whole
-        log: a true user, an ensemble, a network and a model that was saved without its posterior
-        have none, and raise ``NotCapable``.
+        Of tables that ``clickmodels.fit`` fitted, of networks that it fitted with an informed
+        prior, and of ensembles of these: a true user, other networks and a model that was saved
+        without its posterior have none, and raise ``NotCapable``.
         """
         if self.uncertainty is None:
             raise NotCapable(
-                f"this {self.name} has no posterior: only tables that clickmodels.fit fitted to "
-                "one log have one (not true users, networks, ensembles or models made by hand), "
-                "and files of them that were saved with it"
+                f"this {self.name} has no posterior: only tables that clickmodels.fit fitted have "
+                "one, networks that it fitted with prior='exposure' or 'score' (not true users or "
+                "models made by hand), and files of them that were saved with it"
             )
         state = self.state()
         tables = {
@@ -363,8 +367,12 @@ class ClickModel(Shared):
         model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen
         return model
 
+    def cautious(self) -> ClickModel:
+        """Return what a careful choice of policy asks: here this model itself."""
+        return self
+
     def pessimistic(self, pessimism: float | str) -> ClickModel:
-        """Return ``lower(Φ(-λ))``, and this model itself for λ = 0.
+        """Return ``cautious().lower(Φ(-λ))``, and ``cautious()`` itself for λ = 0.
 
         Parameters
         ----------
@@ -372,8 +380,9 @@ class ClickModel(Shared):
             λ: by how many standard deviations pairs are taken to be worse than their mean.
             "auto": 0 to 1, as the log says (see ``posterior().numbers``).
         """
-        amount = read_pessimism(pessimism, self.uncertainty)
-        return self if amount == 0 else self.lower(level_of(amount))
+        model = self.cautious()
+        amount = read_pessimism(pessimism, model.uncertainty)
+        return model if amount == 0 else model.lower(level_of(amount))
 
     # Checks, saving and sharing
 

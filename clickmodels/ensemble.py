@@ -8,14 +8,16 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 
+from ..common import checks
 from ..common.random import Uniforms
 from ..common.typing import Booleans, Floats, Integers
 from .base import GENERATIVE, ClickModel
 from .pages import BlockArguments, check_pages, log_of_outcomes
 from .registry import register
 from .saving import HEADER, OPTIONAL, from_record, to_record
+from .uncertainty.posterior import BetaTable, Posterior, Uncertainty, check_level
 
 
 @register("Ensemble")
@@ -33,10 +35,18 @@ class Ensemble(ClickModel):
     ----------
     members : sequence of ClickModel
         Of the same world and capabilities; the ensemble has what all of them have.
+    doubt : float
+        What members disagree about is not believed: a page loses so many standard deviations (over
+        members) of its expected clicks, down to 0, because that share of its users is taken to
+        leave without reading. Where a member's scores are expensive, its rough ones are compared.
+        0: all users read.
     """
 
-    def __init__(self, members: Sequence[ClickModel]) -> None:
+    def __init__(self, members: Sequence[ClickModel], doubt: float = 0.0) -> None:
         self.members = tuple(members)
+        self.doubt = float(checks.finite(doubt, "doubt", 0))
+        if self.doubt < 0:
+            raise ValueError(f"doubt must be at least 0, not {doubt}")
         self._relevance: Floats | None = None
         if not self.members:
             raise ValueError("members must have at least one click model")
@@ -59,7 +69,12 @@ class Ensemble(ClickModel):
         # Of this ensemble, not of the class: members may be able to do less than others.
         self.__dict__["capabilities"] = frozenset.intersection(*everything)
         self.__dict__["knows_verticals"] = any(member.knows_verticals for member in self.members)
-        self.__dict__["reads_down"] = all(member.reads_down for member in self.members)
+        # Whether a page is read at all depends on all of it.
+        reads_down = not self.doubt and all(member.reads_down for member in self.members)
+        self.__dict__["reads_down"] = reads_down
+        if self.doubt:
+            self.require(GENERATIVE)
+        self.uncertainty = _of_members([member.uncertainty for member in self.members])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -79,10 +94,13 @@ class Ensemble(ClickModel):
             header, own = to_record(member)
             headers.append(header)
             arrays.update({f"{number}.{key}": value for key, value in own.items()})
-        return {**arrays, "members": headers}
+        doubt = {"doubt": self.doubt} if self.doubt else {}
+        return {**arrays, "members": headers, **doubt}
 
     @classmethod
-    def from_state(cls, members: Sequence[dict[str, Any]] = (), **arrays: Any) -> ClickModel:
+    def from_state(
+        cls, members: Sequence[dict[str, Any]] = (), doubt: float = 0.0, **arrays: Any
+    ) -> ClickModel:
         """Return the ensemble of a ``state``."""
         parts: list[dict[str, Any]] = [{} for _ in members]
         for key, value in arrays.items():
@@ -92,11 +110,67 @@ class Ensemble(ClickModel):
             parts[int(number)][name] = value
         if any(set(header) - OPTIONAL != HEADER for header in members):
             raise ValueError("a member has no name, settings or fingerprint")
-        return cls([from_record(*record) for record in zip(members, parts, strict=True)])
+        return cls([from_record(*record) for record in zip(members, parts, strict=True)], doubt)
 
     def for_documents(self, classes: Integers) -> ClickModel:
         """Return the ensemble of the members of documents that are like their classes, (Q, N)."""
-        return Ensemble([member.for_documents(classes) for member in self.members])
+        members = [member.for_documents(classes) for member in self.members]
+        for member, own in zip(members, self.members, strict=True):
+            if own.uncertainty is not None:
+                member.uncertainty = own.uncertainty.for_documents(classes)
+        return Ensemble(members, self.doubt)
+
+    def posterior(self) -> Posterior:
+        """Return the posterior of the members' tables, where every member has one.
+
+        Of a table that all have, such as attractiveness: the mean of their means, and the spread
+        of their posteriors with that of their means. Members of different kinds may disagree
+        about the scale of attractiveness alone.
+        """
+        parts = [member.posterior() for member in self.members]
+        names = [name for name in parts[0] if all(name in part for part in parts)]
+        tables = {name: _mix([part[name] for part in parts]) for name in names}
+        known = self.uncertainty
+        return Posterior(tables, self.seen, {} if known is None else known.numbers)
+
+    def lower(self, level: float) -> ClickModel:
+        """Return the ensemble of the members' ``lower(level)``, with what they disagree about off.
+
+        Its ``doubt`` is as many standard deviations as ``level`` is below 1/2: a page is worth the
+        mean of the lowered members less their disagreement. The members' posteriors know of
+        documents that the log hardly showed, about which bootstraps are all of one mind; the
+        disagreement knows of what a single model takes for granted. An optimistic ``level``
+        raises the members and doubts nothing.
+        """
+        doubt = max(-float(ndtri(check_level(level))), 0.0)
+        lower = Ensemble([member.lower(level) for member in self.members], doubt)
+        lower.fingerprint, lower.label, lower.seen = self.fingerprint, self.label, self.seen
+        return lower
+
+    def _read(self, query: Integers, columns: Integers, blocks: BlockArguments) -> Floats:
+        """Return the share of users who read each of the pages (K, n), (n,): 1 without doubt."""
+        if not self.doubt:
+            return np.ones(len(query))
+        return self._believed(np.stack([
+            self._cheap_values(member, query, columns, blocks) for member in self.members
+        ]))  # fmt: skip
+
+    def _believed(self, values: Floats) -> Floats:
+        """Return what doubt leaves of pages with these values for each member (M, n), (n,)."""
+        if not self.doubt or len(values) == 1:
+            return np.ones(values.shape[1])
+        mean = values.mean(axis=0)
+        off = self.doubt * values.std(axis=0, ddof=1) / np.where(mean > 0, mean, 1.0)
+        return np.maximum(1.0 - off, 0.0)
+
+    @staticmethod
+    def _cheap_values(
+        member: ClickModel, query: Integers, columns: Integers, blocks: BlockArguments
+    ) -> Floats:
+        rough = None if member.cheap_scores else member.rough_columns(query, columns)
+        if rough is not None:
+            return rough
+        return member.score_columns(query, columns, **member.vertical_arguments(**blocks))
 
     def relevance(self) -> Floats:
         """Return the mean of the members' relevance, (Q, N)."""
@@ -120,8 +194,13 @@ class Ensemble(ClickModel):
         probs = np.stack(self._ask("conditional_click_probs", blocks, query, ranking, clicks))
         if GENERATIVE not in self.capabilities:
             return probs.mean(axis=0)
-        outcomes = np.cumsum(log_of_outcomes(probs, clicks), axis=2)
         prior = np.zeros((*probs.shape[:2], 1))
+        if self.doubt:  # one more of the mixture: nobody reads
+            read = self._read(query, np.ascontiguousarray(ranking.T), blocks)
+            chances = np.stack([read / len(probs)] * len(probs) + [1.0 - read])[..., None]
+            prior = np.log(chances, out=np.full(chances.shape, -np.inf), where=chances > 0)
+            probs = np.concatenate([probs, np.zeros((1, *ranking.shape))])
+        outcomes = prior + np.cumsum(log_of_outcomes(probs, clicks), axis=2)
         seen = np.concatenate([prior, outcomes[:, :, :-1]], axis=2)  # log P(c_<k | member)
         seen -= np.maximum(seen.max(axis=0), -1e300)  # -inf for all is a prefix no member can make
         weights = np.exp(seen)
@@ -139,7 +218,14 @@ class Ensemble(ClickModel):
         """Return log P(clicks | query, ranking), (n,)."""
         self.require(GENERATIVE)
         each = self._ask("log_likelihood", blocks, query, ranking, clicks)
-        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+        result = np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+        if not self.doubt:
+            return result
+        query, ranking, clicks = self.checked_clicks(query, ranking, clicks)
+        read = self._read(query, np.ascontiguousarray(ranking.T), blocks)
+        unread = np.where(clicks.any(axis=1), 0.0, 1.0 - read)
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(read) + result, np.log(unread))
 
     def click_probs(
         self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
@@ -148,29 +234,40 @@ class Ensemble(ClickModel):
         self.require(GENERATIVE)
         query, ranking = check_pages(self, query, ranking)
         each = self._ask("click_probs", blocks, query, ranking)
-        return np.mean(each, axis=0)
+        read = self._read(query, np.ascontiguousarray(ranking.T), blocks)
+        result: Floats = np.mean(each, axis=0) * read[:, None]
+        return result
 
     def expected_clicks(
         self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected number of clicks of each page, (n,): the members' mean."""
         self.require(GENERATIVE)
+        query, ranking = check_pages(self, query, ranking)
         each = self._ask("expected_clicks", blocks, query, ranking)
-        return np.mean(each, axis=0)
+        read = self._read(query, np.ascontiguousarray(ranking.T), blocks)
+        result: Floats = np.mean(each, axis=0) * read
+        return result
 
     def satisfied_probs(
         self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return P(the page satisfies), (n,): the members' mean."""
         self.require(GENERATIVE)
+        query, ranking = check_pages(self, query, ranking)
         each = self._ask("satisfied_probs", blocks, query, ranking)
-        return np.mean(each, axis=0)
+        read = self._read(query, np.ascontiguousarray(ranking.T), blocks)
+        result: Floats = np.mean(each, axis=0) * read
+        return result
 
     def score_columns(
         self, query: Integers, columns: Integers, **blocks: Unpack[BlockArguments]
     ) -> Floats:
         """Return the expected clicks of pages laid out slot by slot, (K, n): the members' mean."""
-        return np.mean(self._ask("score_columns", blocks, query, columns), axis=0)
+        each = np.stack(self._ask("score_columns", blocks, query, columns))
+        read = self._believed(each) if self.cheap_scores else self._read(query, columns, blocks)
+        result: Floats = each.mean(axis=0) * read
+        return result
 
     def _ask(self, method: str, blocks: BlockArguments, *pages: Any) -> list[Any]:
         """Return what each member says, asked with the blocks if it knows any."""
@@ -193,13 +290,13 @@ class Ensemble(ClickModel):
         """Return the mean of the members' rough scores (exact ones of members without)."""
         if self.cheap_scores:
             return None
-        total = np.zeros(columns.shape[1])
         for member in self.members:
-            rough = None if member.cheap_scores else member.rough_columns(query, columns)
-            if rough is None and not member.cheap_scores:
+            if not member.cheap_scores and member.rough_columns(query[:1], columns[:, :1]) is None:
                 return None
-            total += member.score_columns(query, columns) if rough is None else rough
-        return total / len(self.members)
+        each = [self._cheap_values(member, query, columns, {}) for member in self.members]
+        values = np.stack(each)
+        result: Floats = values.mean(axis=0) * self._believed(values)
+        return result
 
     def spread(
         self, query: ArrayLike, ranking: ArrayLike, **blocks: Unpack[BlockArguments]
@@ -236,6 +333,9 @@ class Ensemble(ClickModel):
                 own = {name: np.asarray(column)[rows] for name, column in known.items()}
                 drawn = member.read_columns(query[rows], part, rng, **own)
                 clicks[:, rows], satisfied[rows] = drawn
+        if self.doubt:
+            read = rng.random(len(query)) < self._read(query, columns, blocks)
+            clicks, satisfied = clicks & read, satisfied & read
         return clicks, satisfied
 
     def sample_page(
@@ -264,4 +364,35 @@ class Ensemble(ClickModel):
         (uniform,) = uniforms.take(1)
         member = self.members[min(int(uniform * len(self.members)), len(self.members) - 1)]
         block = member.vertical_arguments(vertical, vertical_position)
-        return member.read_page(query, ranking, uniforms, **block)
+        clicks, satisfied = member.read_page(query, ranking, uniforms, **block)
+        if self.doubt:
+            blocks: BlockArguments = {}
+            if self.knows_verticals:
+                place = np.array([vertical]), np.array([vertical_position])
+                blocks = {"vertical": place[0], "vertical_position": place[1]}
+            (uniform,) = uniforms.take(1)
+            page = np.array([query]), np.array(ranking)[:, None]
+            if uniform >= self._read(*page, blocks)[0]:
+                return [False] * len(clicks), False
+        return clicks, satisfied
+
+
+def _of_members(each: list[Uncertainty | None]) -> Uncertainty | None:
+    """Return what an ensemble knows where all members know something: the means of numbers."""
+    known = [one for one in each if one is not None]
+    if len(known) < len(each):
+        return None
+    names = [name for name in known[0].numbers if all(name in one.numbers for one in known)]
+    numbers = {name: float(np.mean([one.numbers[name] for one in known])) for name in names}
+    levels = [one.level for one in known if one.level is not None]
+    whole = len(levels) == len(known)
+    return Uncertainty({}, numbers, np.mean(levels, axis=0) if whole else None)
+
+
+def _mix(tables: list[BetaTable]) -> BetaTable:
+    """Return the Beta with the mean and the variance of a mixture of tables, equally likely."""
+    means = np.stack([table.mean for table in tables])
+    mean = means.mean(axis=0)
+    variance = np.mean([table.sd**2 for table in tables], axis=0) + means.var(axis=0)
+    strength = mean * (1.0 - mean) / np.maximum(variance, 1e-12) - 1.0
+    return BetaTable(mean, np.maximum(strength, 1e-9))

@@ -112,10 +112,13 @@ def fit(
     bootstrap : bool
         False: members differ by their seed alone; those of a deterministic fit are then equal.
     prior : {"plain", "exposure", "score"}
-        Of tables by pair, what is believed of a document before its clicks. "plain": the same of
-        all. "exposure": the mean follows the share of its query's pages that showed the document,
-        by a line that is learned from the log; so it also says something of documents that were
-        never shown. "score": it follows the score that the policy ``logging`` gave the document.
+        What is believed of a document before its clicks. "plain": the same of all tables' pairs;
+        networks have their first weights. "exposure": the mean follows the share of its query's
+        pages that showed the document, by a line that is learned from the log; so it also says
+        something of documents that were never shown. "score": it follows the score that the policy
+        ``logging`` gave the document.
+        Networks (embeddings, NCM) are trained as with "plain"; then documents that the log hardly
+        showed get what the table says (see ``docs/uncertainty_networks.md``).
     logging : Policy or (Q, N), optional
         For ``prior="score"``: the policy that made the log, with Plackett-Luce weights, or their
         logarithms.
@@ -162,12 +165,13 @@ def fit(
         used = seeds if is_random(name, parameters) else [seed]
         models = [_fit_one(cls, log, world, one, parameters, **settings) for one in used]
         models = [_note_log(model, log, world) for model in models]
-        return _note_log(Ensemble(models * (members // len(models))), log, world)
+        whole = Ensemble(models * (members // len(models)))
+        return _note_caution(_note_log(whole, log, world), log)
     weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
     models = _fit_bootstraps(cls, log, world, weights, seeds, parameters, **settings)
     for model, weight in zip(models, weights.T, strict=True):
         _note_log(model, log, world, weight)
-    return _note_log(Ensemble(models), log, world)
+    return _note_caution(_note_log(Ensemble(models), log, world), log)
 
 
 def check_parameters(name: str, parameters: str) -> None:
@@ -286,9 +290,9 @@ def _train_network(
 
 
 def _informing(cls: type[ClickModel]) -> type[ClickModel] | None:
-    """Return the class whose tables have an informed prior for ``cls``.
+    """Return the class whose tables have the informed prior of ``cls``; None where there is none.
 
-    Itself, or for networks without tables the one that they name.
+    It is the class itself, or what a network without tables names.
     """
     if _has_own_fit(cls):
         return None
@@ -342,11 +346,14 @@ def _note_caution(model: ClickModel, log: ClickLog) -> ClickModel:
     Nothing where the expected clicks of its pages cannot be computed, as those of NCM on long ones.
     """
     if model.uncertainty is not None and GENERATIVE in model.capabilities:
+        models = len(model.members) if isinstance(model, Ensemble) else 1
         try:
-            numbers, level = assess(model, log)
+            numbers, level = assess(model, log, models)
         except NotExact:
             return model
         model.uncertainty = replace(model.uncertainty, numbers=numbers, level=level)
+        if model.second is not None:
+            _note_caution(model.second, log)
     return model
 
 
@@ -355,6 +362,8 @@ def _note_log(
 ) -> ClickModel:
     """Note on the model what it was fitted to, the log's rows with weight, and return it."""
     model.fingerprint = world.fingerprint
+    if model.second is not None:
+        _note_log(model.second, log, world, weight)
     if model.seen is not None:  # the counts told it
         return model
     query, ranking = log.query, log.ranking

@@ -20,8 +20,9 @@ Record = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 _SEEN = "__seen__"  # no parameter has this name
 _BY_GRADE = "by_grade."  # nor does one begin so
 HEADER = frozenset({"name", "settings", "fingerprint"})
+_SECOND = "second."  # nor so
 _STRENGTH, _LEVEL = "__strength__.", "__level__"
-OPTIONAL = frozenset({"by_grade", "numbers"})  # in the headers of some
+OPTIONAL = frozenset({"by_grade", "numbers", "second"})  # in the headers of some
 
 
 def to_record(model: ClickModel) -> Record:
@@ -48,17 +49,22 @@ def to_record(model: ClickModel) -> Record:
     if model.by_grade is not None:
         header["by_grade"], own_arrays = to_record(model.by_grade)
         arrays |= {_BY_GRADE + key: value for key, value in own_arrays.items()}
+    if model.second is not None:
+        header["second"], own_arrays = to_record(model.second)
+        arrays |= {_SECOND + key: value for key, value in own_arrays.items()}
     return header, arrays
 
 
 def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ClickModel:
     """Return the model of a record; only registered names are made."""
-    own, by_grade, strengths = {}, {}, {}
+    own, by_grade, second, strengths = {}, {}, {}, {}
     for key, value in arrays.items():
         if key.startswith(_STRENGTH):
             strengths[key.removeprefix(_STRENGTH)] = value
         elif "by_grade" in header and key.startswith(_BY_GRADE):
             by_grade[key.removeprefix(_BY_GRADE)] = value
+        elif "second" in header and key.startswith(_SECOND):
+            second[key.removeprefix(_SECOND)] = value
         else:
             own[key] = value
     seen, level = own.pop(_SEEN, None), own.pop(_LEVEL, None)
@@ -68,6 +74,8 @@ def from_record(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Clic
         model.uncertainty = Uncertainty(strengths, header["numbers"], level)
     if "by_grade" in header:
         model.by_grade = from_record(header["by_grade"], by_grade)
+    if "second" in header:
+        model.second = from_record(header["second"], second)
     return model
 
 

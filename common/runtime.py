@@ -9,7 +9,8 @@ import warnings
 from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
-_LARGEST = 32 << 20  # bytes; the most that it takes
+_LARGEST = 8 << 20  # bytes; larger arrays are few, and would leave holes
+_KEPT = 128 << 20  # below what joblib takes for a leak
 _OURS = __name__.split(".")[0] + "."
 
 
@@ -21,7 +22,7 @@ def cores() -> int:
 
 
 def keep_freed_memory() -> bool:
-    """Tell the allocator to keep what is freed for this process, where it is glibc's.
+    """Tell the allocator to keep up to 128 MB of what is freed, where it is glibc's.
 
     It gives large arrays back to the system as soon as they are freed, and gets them anew, page by
     page, for the next ones: training networks spends up to a third of its time on that.
@@ -37,7 +38,7 @@ def keep_freed_memory() -> bool:
         tell = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return False
-    return bool(tell(_MMAP_THRESHOLD, _LARGEST) and tell(_TRIM_THRESHOLD, 2**31 - 1))
+    return bool(tell(_MMAP_THRESHOLD, _LARGEST) and tell(_TRIM_THRESHOLD, _KEPT))
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

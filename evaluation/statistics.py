@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from ..common import checks
 from ..common.typing import Floats
 
-Z95 = 1.959963984540054  # quantile of the normal distribution for 95% intervals
+Z90, Z95 = 1.6448536269514722, 1.959963984540054  # normal quantiles for 90% and 95% intervals
 BOLD, EQUAL, DAGGER = "bold", "=", "†"
 
 

@@ -9,15 +9,26 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+_PAPERS = "papers"  # the folder of commands that repeat a paper's experiments
 
 def command_names() -> tuple[str, ...]:
-    """Return the names of the commands: the modules of this folder."""
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(sorted(name.replace("_", "-") for name in names if not name.startswith("_")))
+    """Return the names of the commands: the modules of this folder and of ``papers/``."""
+    return tuple(sorted(_places()))
+
+
+def _places() -> dict[str, str]:
+    """Return the full name of each command's module, without importing it."""
+    papers = os.path.join(__path__[0], _PAPERS)
+    found = {}
+    for folder, package in ((__path__[0], __name__), (papers, f"{__name__}.{_PAPERS}")):
+        for module in pkgutil.iter_modules([folder]):
+            if not module.name.startswith("_") and not module.ispkg:
+                found[module.name.replace("_", "-")] = f"{package}.{module.name}"
+    return found
 
 
 def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return importlib.import_module(_places()[name])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

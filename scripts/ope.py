@@ -7,7 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,13 @@ from clickgym.common.runtime import say
 from clickgym.evaluation.offpolicy.slate_estimates import ENOUGH
 from clickgym.evaluation.reporting.formats import PlainTable
 from clickgym.scripts._shared.command_options import option, parse
-from clickgym.scripts._shared.log_options import LogOptions, read_own_log
+from clickgym.scripts._shared.log_options import (
+    LogOptions,
+    check_world,
+    read_own_log,
+    with_world_beside,
+)
 from clickgym.scripts._shared.study_commands import study_command
-from clickgym.studies.own_log.kept_logs import WORLD
 from clickgym.studies.runner import require_writable
 
 WITHOUT_MODEL = ("ips", "wips", "pi", "wpi")
@@ -110,14 +114,14 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
             raise ValueError(f"--estimator {name} needs a click model: give --model")
     if settings.out:
         require_writable(Path(settings.out).parent)
-    settings = _with_world_beside(settings)
+    settings = with_world_beside(settings, settings.policy)
     world, log, report = read_own_log(settings)
     source = _read_logging_log(settings, world)
     policy = policies.Policy.load(settings.policy)
     model = clickmodels.ClickModel.load(settings.model) if settings.model else None
     for option_name, thing in (("policy", policy), ("model", model)):
         if thing is not None:
-            _check_world(f"--{option_name} {getattr(settings, option_name)}", thing, world)
+            check_world(f"--{option_name} {getattr(settings, option_name)}", thing, world)
     if report is not None:
         say(report)
     twice = checks.find_repeats(log.ranking)
@@ -148,16 +152,6 @@ def estimate(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _with_world_beside(settings: Estimate) -> Estimate:
-    """Return the settings with the world that lies beside the policy, where none is given.
-
-    clickgym train keeps it in the policy's folder, clickgym report in the one above.
-    """
-    folder = Path(settings.policy).resolve().parent
-    found = [one for one in (folder / WORLD, folder.parent / WORLD) if one.is_file()]
-    return settings if settings.world or not found else replace(settings, world=str(found[0]))
-
-
 def _read_logging_log(settings: Estimate, world: data.World) -> data.ClickLog | None:
     """Return the log that shows how pages were chosen, where it is another one."""
     if not settings.logging_log:
@@ -166,16 +160,6 @@ def _read_logging_log(settings: Estimate, world: data.World) -> data.ClickLog | 
         settings, settings.logging_log, find_world=lambda: world
     ).log
     return log[~checks.find_repeats(log.ranking)]
-
-
-def _check_world(what: str, thing: Any, world: data.World) -> None:
-    try:
-        thing.check_world(world)
-    except ValueError as error:
-        raise ValueError(
-            f"{what}: {error}; it must have been made in the world of this log, or give the "
-            f"world that it was made in as --world (clickgym train, fit and report save {WORLD})"
-        ) from error
 
 
 def _find_logging(

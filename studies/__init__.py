@@ -1,5 +1,6 @@
 """The papers' experiments: studies of one shape, run by ``run_study``."""
 
+from .card.card_studies import CardCalibration, CardTest
 from .claims import Claim, Finding
 from .compare.comparison import Compare, CompareCell, compare_cell
 from .compare.comparison_pictures import (
@@ -56,19 +57,19 @@ from .worlds import WorldSetting
 
 __all__ = [
     "CLICK_MODELS", "CONDITION", "LOGGINGS", "ORACLE", "SHIFT_MODELS", "TEST_POLICIES", "USERS",
-    "Bias", "Claim", "ClickTraining", "Compare", "CompareCell", "Conditions", "CureStudy", "Curse",
-    "CurseCell", "Demo", "Federated", "Finding", "FitLog", "Judged", "Learning", "LogCell",
-    "LogSetting",
-    "Measurements", "Outcome", "OwnLogReport", "Placing", "Promises", "Protocol", "ProtocolCell",
-    "RankingMetrics", "Recommend", "RecommendationCurse", "Released", "Report", "Results",
-    "ScoringFunctions",
-    "SessionStudy", "Sessions", "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions",
-    "bias_picture", "bias_table", "compare_cell", "compare_table", "compute_study", "curse_cell",
-    "curse_picture", "curse_table", "draw_functions", "errors_table", "federated_ledger",
-    "figure_1", "figure_2", "graded_rows", "heat_map", "judge", "judge_log", "learning_table",
-    "ledger", "load_rows", "log_report", "paper_tables", "parting", "promise_picture",
-    "promise_table", "protocol_cell", "ranking_ledger", "recommendation_ledger", "register",
-    "root_mean_squares", "run_grid", "run_picture", "run_study", "sample_sessions",
-    "save_rows", "scale_errors", "session_tables", "setting", "shift_table", "shipped_rows",
-    "spider", "study_class", "study_names", "training_curves", "wins", "wins_table", "write_report",
+    "Bias", "CardCalibration", "CardTest", "Claim", "ClickTraining", "Compare", "CompareCell",
+    "Conditions", "CureStudy", "Curse", "CurseCell", "Demo", "Federated", "Finding", "FitLog",
+    "Judged", "Learning", "LogCell", "LogSetting", "Measurements", "Outcome", "OwnLogReport",
+    "Placing", "Promises", "Protocol", "ProtocolCell", "RankingMetrics", "Recommend",
+    "RecommendationCurse", "Released", "Report", "Results", "ScoringFunctions", "SessionStudy",
+    "Sessions", "Stage", "StrongShift", "Study", "WorldSetting", "all_conditions",
+    "bias_picture", "bias_table", "compare_cell", "compare_table", "compute_study",
+    "curse_cell", "curse_picture", "curse_table", "draw_functions", "errors_table",
+    "federated_ledger", "figure_1", "figure_2", "graded_rows", "heat_map", "judge", "judge_log",
+    "learning_table", "ledger", "load_rows", "log_report", "paper_tables", "parting",
+    "promise_picture", "promise_table", "protocol_cell", "ranking_ledger",
+    "recommendation_ledger", "register", "root_mean_squares", "run_grid", "run_picture",
+    "run_study", "sample_sessions", "save_rows", "scale_errors", "session_tables", "setting",
+    "shift_table", "shipped_rows", "spider", "study_class", "study_names", "training_curves",
+    "wins", "wins_table", "write_report",
 ]  # fmt: skip

@@ -127,5 +127,5 @@ def test_a_wheel_holds_every_template_and_shipped_result(tree_and_wheel):
     tree, wheel = tree_and_wheel
     files = [path for name in FOLDERS for path in (tree / name).rglob("*") if path.is_file()]
     others = {path.relative_to(tree).as_posix() for path in files if path.suffix != ".py"}
-    assert {Path(name).suffix for name in others} == {".html", ".parquet"}
+    assert {Path(name).suffix for name in others} == {".html", ".json", ".parquet"}
     assert others - {name.removeprefix("clickgym/") for name in wheel} == set()

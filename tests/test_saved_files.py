@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import saved_files
 
 from clickgym import clickmodels, policies
+from clickgym.scripts import main
 
 FOLDERS = sorted((Path(__file__).parent / "saved").iterdir())
 
@@ -38,8 +38,8 @@ def go_on(saved, arguments, folder):
     """Run the command in a copy of its folder; return the files of each kind, before and after."""
     shutil.copytree(saved, folder)
     (folder / "rows.parquet").unlink()
-    run = importlib.import_module(f"clickgym.scripts.{saved.name}").main
-    assert run([*arguments, "--jobs", "1", "--out", str(folder)]) == 0
+    command = saved.name.replace("_", "-")
+    assert main([command, *arguments, "--jobs", "1", "--out", str(folder)]) == 0
     return [
         {
             f"{kind}/{path.name}": path.read_bytes()

@@ -78,8 +78,8 @@ class DQNAgent(StableBaselinesAgent):
     buffer.
     """
 
-    budget = 400_000
-    budget_reading_down = 100_000
+    budget = 300_000
+    budget_reading_down = 80_000
     action = "slots"
     # DQN's loss is linear beyond errors of 1 and would find medians; small errors give means.
     reward_scale = 0.2
@@ -105,7 +105,7 @@ class DQNAgent(StableBaselinesAgent):
         batch_size: int = count(1024)
         learning_rate: float = number(5e-3)
         half_life: float = number(75_000.0)
-        gradient_steps: int = count(4)
+        gradient_steps: int = count(6)
         buffer_pages: int = count(10_000)
         temperature: float = number(0.1, least=0)
         temperature_half_life: float = number(10_000.0)

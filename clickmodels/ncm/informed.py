@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _RARE = 0.02  # the share of well shown documents beyond which attractiveness is not distinguished
 _LEAST = 1e-3
+_MOST = 0.99
+_COMMON = 10.0  # well shown documents of a query that are as many as all others together
 
 
 def inform(model: NCM, support: Support) -> NCM:
@@ -27,25 +29,29 @@ def inform(model: NCM, support: Support) -> NCM:
     impressions, a mean of this and its own, by ``own_weight``.
     """
     attractive = support.tables["attractiveness"]
-    if model.document_rows is None:
-        shown, known = support.shown, attractive
+    own_rows = model.document_rows is None
+    if own_rows:
+        weight = by_row = own_weight(support.shown)
+        known = attractive
     else:  # of an item for all queries
-        rows = np.broadcast_to(model.document_rows, model.shape)
+        rows = np.broadcast_to(np.asarray(model.document_rows), model.shape)
         size = len(model.document_embedding)
-        items = np.bincount(rows.ravel(), support.shown.ravel(), size)
-        shown = items[rows]
+        shown: Floats = np.bincount(rows.ravel(), support.shown.ravel(), size).astype(np.float64)
         counted = np.bincount(rows.ravel(), minlength=size)
         known = np.bincount(rows.ravel(), attractive.ravel(), size) / np.maximum(counted, 1)
-    weight = own_weight(shown)
-    by_row = weight if model.document_rows is None else own_weight(items)
-    embedding = _typical(model.document_embedding, known, by_row)
-    state = {**model.state(), "document_embedding": embedding}
-    blended = type(model)(**state)
+        by_row = own_weight(shown)
+        weight = by_row[rows]
+    table = model.document_embedding
+    typical = _typical(table, known, by_row, per_query=own_rows)
+    embedding = by_row[..., None] * table + (1.0 - by_row[..., None]) * typical
+    blended = type(model)(**{**model.state(), "document_embedding": embedding})
     wanted = agreeing(attractive, model.relevance(), weight)
-    ratio = wanted / np.maximum(blended.relevance(), 1e-12)
-    informed = type(model)(**state, scale=ratio ** (1.0 - weight))
-    strength = _same_spread(attractive, support.strengths["attractiveness"], informed.relevance())
+    logs = [np.log(np.clip(chance, 1e-9, _MOST)) for chance in (blended.relevance(), wanted)]
+    informed = blended.with_relevance(np.exp(weight * logs[0] + (1.0 - weight) * logs[1]))
+    trials = support.strengths["attractiveness"].astype(np.float64)
+    strength = _same_spread(attractive, trials, informed.relevance())
     informed.uncertainty = Uncertainty({"attractiveness": strength.astype(np.float32)})
+    informed.second = support.model
     return informed
 
 
@@ -57,18 +63,22 @@ def _same_spread(mean: Floats, strength: Floats, other: Floats) -> Floats:
 
 
 def _typical(
-    embedding: NDArray[np.float32], attractive: Floats, weight: Floats
-) -> NDArray[np.float32]:
-    """Return embeddings (..., F) that are typical of the attractiveness (...) without weight."""
-    logits = logit(np.clip(attractive, _LEAST, 1.0 - _LEAST)).reshape(-1)
-    table, weights = embedding.reshape(-1, embedding.shape[-1]), weight.reshape(-1)
-    well = weights > 0.5
-    if well.sum() < 3:
-        return embedding
-    ends = np.quantile(logits[well], [_RARE, 1.0 - _RARE])
-    x = np.clip(logits, *ends)
-    design = np.stack([np.ones_like(x), x, x**2], axis=1)
-    root = np.sqrt(weights[well])[:, None]
-    found = np.linalg.lstsq(design[well] * root, table[well] * root, rcond=None)[0]
-    result = weights[:, None] * table + (1.0 - weights[:, None]) * (design @ found)
-    return result.reshape(embedding.shape).astype(np.float32)
+    embedding: NDArray[np.float32], attractive: Floats, weight: Floats, per_query: bool
+) -> Floats:
+    """Return the embeddings that are typical of the attractiveness (...), (..., F).
+
+    A parabola in its logit, and what the documents of a query have in common beyond that.
+    """
+    logits = logit(np.clip(attractive, _LEAST, 1.0 - _LEAST))
+    known = weight > 0.0
+    if not known.any():
+        return embedding.astype(np.float64)
+    x = np.clip(logits, *np.quantile(logits[known], [_RARE, 1.0 - _RARE]))
+    design = np.stack([np.ones_like(x), x, x**2], axis=-1)
+    root = np.sqrt(weight[known])[:, None]
+    found = np.linalg.lstsq(design[known] * root, embedding[known] * root, rcond=None)[0]
+    typical: Floats = design @ found
+    if per_query:
+        rest = (weight[..., None] * (embedding - typical)).sum(axis=1)
+        typical = typical + (rest / (weight.sum(axis=1)[:, None] + _COMMON))[:, None]
+    return typical

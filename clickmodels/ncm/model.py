@@ -11,6 +11,7 @@ from scipy.special import expit
 from ...common import checks
 from ...common.typing import Booleans, Floats, Integers
 from ..base import ClickModel, NotCapable
+from ..ensemble import Ensemble
 from ..pages import PREFIX_SLOTS, NotExact, check_pages, zero_after_impossible
 from ..registry import register
 from ..uncertainty.posterior import BetaTable, Posterior, check_level
@@ -55,7 +56,8 @@ class NCM(ClickModel):
         Where queries share documents: the row of each in ``document_embedding``. One row stands
         for all queries.
     scale : (Q, N), optional
-        The network's P(click) on a document is multiplied by this, and at most 1. Without it, by 1.
+        Up to 1, the network's P(click) on a document is multiplied by it; above 1, the odds are, so
+        that no click becomes certain (see ``scale_to``). Without it nothing is.
     """
 
     reads_down = True
@@ -183,13 +185,22 @@ class NCM(ClickModel):
         return result
 
     def _probs(self, state: Floats, query: Integers, document: Integers) -> Floats:
-        return self.scaled(expit(state @ self.output_weights + self.output_bias), query, document)
+        own = expit(state @ self.output_weights + self.output_bias)
+        return self.scaled(own, query, document).astype(np.float64, copy=False)
 
     def scaled(self, chance: Chances, query: Integers, document: Integers) -> Chances:
-        """Return the network's chances of a click (n,), times the documents' ``scale``."""
+        """Return the network's chances of a click (n,), scaled by the documents' ``scale``."""
         if self.scale is None:
             return chance
-        return np.minimum(chance * self.scale[query, document].astype(chance.dtype), 1)
+        scale = self.scale[query, document].astype(chance.dtype)
+        result: Chances = scale * chance / (1 + np.maximum(scale - 1, 0) * chance)
+        return result
+
+    def with_relevance(self, relevance: Floats) -> NCM:
+        """Return the network with the ``scale`` that gives it this relevance, (Q, N), below 1."""
+        own = {name: value for name, value in self.state().items() if name != "scale"}
+        network = NCM(**own)
+        return NCM(**own, scale=scale_to(relevance, network.relevance()))
 
     def posterior(self) -> Posterior:
         """Return the posterior of relevance, called "attractiveness" as in other models.
@@ -206,14 +217,21 @@ class NCM(ClickModel):
         table = {"attractiveness": BetaTable(self.relevance(), strength)}
         return Posterior(table, self.seen, self.uncertainty.numbers)
 
-    def lower(self, level: float) -> NCM:
-        """Return this model with the ``scale`` of every document so that its relevance, P(click)
-        in the first slot, is at the quantile ``level`` of its posterior.
+    def cautious(self) -> ClickModel:
+        """Return the ensemble of this network and the table that informed it, where there is one.
+
+        On pages as its log has them the network is right, and so its log finds nothing to distrust;
+        a search finds pages that are unlike any of these, of which it believes too much. The table
+        does not, and ``Ensemble.lower`` takes off what they disagree about.
         """
-        relevance, known = self.relevance(), self.posterior()
-        ratio = known.quantile(check_level(level)) / np.maximum(relevance, 1e-12)
-        before = 1.0 if self.scale is None else self.scale
-        model = NCM(**{**self.state(), "scale": before * ratio})
+        return self if self.second is None else Ensemble([self, self.second])
+
+    def lower(self, level: float) -> NCM:
+        """Return this model with every document's relevance at a quantile of its posterior.
+
+        That is P(click) in the first slot; the documents' ``scale`` brings it there.
+        """
+        model = self.with_relevance(self.posterior().quantile(check_level(level)))
         model.fingerprint, model.label, model.seen = self.fingerprint, self.label, self.seen
         return model
 
@@ -289,6 +307,12 @@ class NCM(ClickModel):
             clicks[slot] = (rng.random(len(query)) < probs) & (documents >= 0)
             before = clicks[slot]
         return clicks
+
+
+def scale_to(wanted: Floats, chance: Floats) -> Floats:
+    """Return the scale that makes ``wanted`` of the network's chances, both within (0, 1)."""
+    ratio = wanted / np.maximum(chance, 1e-300)
+    return np.where(ratio > 1.0, ratio * (1.0 - chance) / np.maximum(1.0 - wanted, 1e-12), ratio)
 
 
 def _copy(value: ArrayLike, name: str, ndim: int, dtype: Any = np.float64) -> NDArray[Any]:

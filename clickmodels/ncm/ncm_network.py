@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -17,10 +17,10 @@ from ..networks.numpy.parameters import Floats, Parameters
 from ..networks.numpy.recurrent import Chains, Recurrent
 from ..networks.support import Support
 from .informed import inform
-from .model import NCM
 
 if TYPE_CHECKING:
     from ...data import World
+    from .model import NCM
 
 _GRU_NAMES = ("input_weights", "hidden_weights", "input_bias", "hidden_bias")  # in torch's order
 
@@ -67,7 +67,7 @@ class NCMNetwork(Network):
 
     def informed(self, support: Support) -> NCM:
         """Return the trained model with typical documents for those that its log never showed."""
-        return inform(NCM(**self.arguments()), support)
+        return inform(cast("NCM", self.frozen()), support)
 
 
 @gradients_of(NCMNetwork)

@@ -59,8 +59,8 @@ class SoftClicks:
             np.exp(opening, out=opening)
             candidate += gates.candidate_bias
             write_next_states(state, opening, candidate, (ahead[2],), candidate, state)
-            click_chance = 1 / (1 + np.exp(-gates.logits(state)))
-            click_chance = self._model.scaled(click_chance, query, documents)
+            own = 1 / (1 + np.exp(-gates.logits(state)))
+            click_chance = self._model.scaled(own, query, documents)
             chance[:, 0] = np.where(documents >= 0, click_chance, np.float32(0))
             total += chance[:, 0]
         return total

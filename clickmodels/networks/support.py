@@ -19,7 +19,7 @@ from ..uncertainty.posterior import Uncertainty
 if TYPE_CHECKING:
     from ..base import ClickModel
 
-_HALF = 100.0  # impressions with which a document's network counts as much as the table
+_HALF = 300.0  # impressions with which a document's network counts as much as the table
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +34,21 @@ class Support:
         As how many trials their posteriors count.
     shown : (Q, N)
         Impressions of each document.
+    model : ClickModel
+        The table itself.
     """
 
     tables: Mapping[str, Floats]
     strengths: Mapping[str, NDArray[np.float32]]
     shown: Floats
+    model: ClickModel
 
     @classmethod
     def of(cls, model: ClickModel, shown: Floats) -> Support:
         """Return that of a fitted table with a posterior."""
         assert model.uncertainty is not None
         state, strengths = model.state(), model.uncertainty.strengths
-        return cls({name: np.asarray(state[name]) for name in strengths}, strengths, shown)
+        return cls({name: np.asarray(state[name]) for name in strengths}, strengths, shown, model)
 
     @property
     def uncertainty(self) -> Uncertainty:
@@ -65,7 +68,7 @@ def agreeing(table: Floats, own: Floats, weight: Floats) -> Floats:
 
 
 def blend(own: Floats, table: Floats, shown: Floats) -> Floats:
-    """Return probabilities (Q, N): a network's where the log showed a document, else the table's."""
+    """Return probabilities (Q, N): a network's of documents that were shown, else the table's."""
     weight = own_weight(shown)
     other = np.minimum(agreeing(table, own, weight), 1.0)
     return weight * own + (1.0 - weight) * other

@@ -90,7 +90,7 @@ class TableFit:
     ) -> list[ClickModel]:
         """Return a ``model`` for each of M ``weights`` (n, M) of the log's rows, with its seed.
 
-        Without ``weights`` there is one, for the log's own, and it has its ``uncertainty``. With a
+        Without ``weights`` there is one, for the log's own. Each has its ``uncertainty``. With a
         ``covariate`` (Q * N,) the mean of the pairs' prior follows it.
         """
         unknown = set(settings) - self.settings
@@ -110,11 +110,10 @@ class TableFit:
             fitted = self.search(fold, counts, seed, start, **settings)
             member = model(**self.arguments(fold, fitted, world))
             member.seen = self.seen(fold, counts, world)
-            if weights is None:
-                known = self.strengths(fold, counts, fitted, world)
-                if known:
-                    kept = {name: table.astype(np.float32) for name, table in known.items()}
-                    member.uncertainty = Uncertainty(kept)
+            known = self.strengths(fold, counts, fitted, world)
+            if known:
+                kept = {name: table.astype(np.float32) for name, table in known.items()}
+                member.uncertainty = Uncertainty(kept)
             return member
 
         if weights is None:

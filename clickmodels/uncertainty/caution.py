@@ -26,13 +26,19 @@ if TYPE_CHECKING:
 AUTO = "auto"
 _PAGES = 1 << 17  # of the log, whose values are compared with their clicks
 _RANKED_PAGES = 1 << 13  # whose clicks by rank are computed
+# The same of a model that enumerates click prefixes: 4 seconds in all for NCM with ten slots.
+_EXPENSIVE_PAGES, _EXPENSIVE_RANKED = 1 << 14, 1 << 11
 _TRUST, _TRUST_SD = 0.6, 0.3  # before the log: what models are worth on users of other kinds
 _MISPLACED = 0.1  # the share of clicks at wrong ranks from which on λ is 1
 _MARGIN = 0.25  # λ of the promise, which choosing the best of many pages costs a right model
 
 
-def assess(model: ClickModel, log: ClickLog) -> tuple[dict[str, float], NDArray[np.float32]]:
+def assess(
+    model: ClickModel, log: ClickLog, models: int = 1
+) -> tuple[dict[str, float], NDArray[np.float32]]:
     """Return what the log says about a model that was fitted to it, and each query's level.
+
+    A model that consists of several ``models`` is asked about as many times fewer pages.
 
     Returns
     -------
@@ -45,9 +51,10 @@ def assess(model: ClickModel, log: ClickLog) -> tuple[dict[str, float], NDArray[
         The model's expected clicks of the pages that were logged; of a query without any, their
         mean over all.
     """
-    rows, weight = _choose_rows(log, _PAGES)
-    query, clicks = log.query[rows], log.clicks[rows].sum(axis=1).astype(np.float64)
-    value = model.expected_clicks(query, log.ranking[rows])
+    cheap = model.cheap_expectations
+    rows, weight = _choose_rows(log, max((_PAGES if cheap else _EXPENSIVE_PAGES) // models, 1))
+    query, clicks = log.query[rows].astype(np.int64), log.clicks[rows].sum(axis=1).astype(float)
+    value = model.score_columns(query, np.ascontiguousarray(log.ranking[rows].T))
     n_queries = model.shape[0]
 
     def away(of: Floats) -> tuple[Floats, Floats]:
@@ -66,7 +73,8 @@ def assess(model: ClickModel, log: ClickLog) -> tuple[dict[str, float], NDArray[
         slope, stderr = float(weight @ (values * excess)) / spread, float(np.sqrt(noise / spread))
     prior, own = _TRUST_SD**-2, stderr**-2
     trust = float(np.clip((prior * _TRUST + own * slope) / (prior + own), 0.0, 1.0))
-    misplaced = _misplaced(model, log)
+    ranked = (_RANKED_PAGES if cheap else _EXPENSIVE_RANKED) // models
+    misplaced = _misplaced(model, log, max(ranked, 1))
     numbers = {
         "slope": slope,
         "slope_stderr": min(stderr, 1e9),
@@ -77,14 +85,14 @@ def assess(model: ClickModel, log: ClickLog) -> tuple[dict[str, float], NDArray[
     return numbers, level.astype(np.float32)
 
 
-def _misplaced(model: ClickModel, log: ClickLog) -> float:
+def _misplaced(model: ClickModel, log: ClickLog, pages: int) -> float:
     """Return the share of a log's clicks that the model expects at other ranks.
 
     Half of the sum over ranks of what the rates differ, so far as chance does not explain it.
     """
     weight = row_weights(log)
     rate = weight @ log.clicks / weight.sum()
-    rows, sampled = _choose_rows(log, _RANKED_PAGES)
+    rows, sampled = _choose_rows(log, pages)
     probs = model.click_probs(log.query[rows], log.ranking[rows])
     expected = sampled @ probs / sampled.sum()
     variance = rate * (1.0 - rate) / weight.sum()
@@ -122,16 +130,29 @@ def level_of(pessimism: float) -> float:
     return float(ndtr(-pessimism))
 
 
-def honest_values(model: ClickModel, rankings: Integers) -> Floats:
-    """Return the expected clicks that can be promised for a page of each query, (Q,).
+def honest_values(
+    model: ClickModel,
+    rankings: Integers,
+    queries: Integers | None = None,
+    lower: ClickModel | None = None,
+) -> Floats:
+    """Return the expected clicks that can be promised for pages, (n,).
 
     Under the model a little below its mean (λ = 0.25), and of what that is more than the level of
-    the query's logged pages only the share in which the log supports the model.
+    the query's logged pages only the share in which the log supports the model. Without
+    ``queries`` (n,) there is a page for each query; ``lower`` is ``honest_model(model)``, where
+    that is known.
     """
     known = model.uncertainty
     if known is None or known.level is None:
         raise ValueError(f"this {model.name} does not know what its log says")
-    lower = model.lower(level_of(_MARGIN))
-    value = lower.expected_clicks(np.arange(len(rankings)), rankings)
-    level = known.level.astype(np.float64)
+    lower = honest_model(model) if lower is None else lower
+    queries = np.arange(len(rankings)) if queries is None else queries
+    value = lower.expected_clicks(queries, rankings)
+    level = known.level.astype(np.float64)[queries]
     return level + known.numbers["trust"] * (value - level)
+
+
+def honest_model(model: ClickModel) -> ClickModel:
+    """Return the model at λ = 0.25, where promises are made."""
+    return model.lower(level_of(_MARGIN))

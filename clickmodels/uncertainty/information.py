@@ -102,10 +102,10 @@ class ExaminedInformation:
 
 def _factor(matrix: Floats) -> tuple[Floats, bool]:
     """Return the Cholesky factor of a matrix that rounding may have made slightly improper."""
-    ridge, scale = 0.0, float(np.abs(np.diag(matrix)).max())
+    ridge, scale = 0.0, max(float(np.abs(np.diag(matrix)).max()), 1e-12)
     for _ in range(8):
         try:
             return cho_factor(matrix + ridge * np.eye(len(matrix)))
         except LinAlgError:
             ridge = max(10.0 * ridge, 1e-8 * scale)
-    return cho_factor(scale * np.eye(len(matrix)))
+    return cho_factor((scale or 1.0) * np.eye(len(matrix)))  # 0: the counts say nothing

@@ -144,7 +144,7 @@ def members_disagreement(
     if not there.any():
         raise ValueError("the policy shows nothing: all its pages are empty")
     pairs = count_pairs(log, world) if pairs is None else pairs
-    probs = np.stack([_click_probs(model, pages) for model in named.values()])  # (M, n, K)
+    probs = np.stack([click_probs(model, pages) for model in named.values()])  # (M, n, K)
     clicks = probs.sum(axis=2)
     asked = pages.query_probs > 0
     by_query = np.stack([
@@ -191,8 +191,8 @@ def name_models(models: Models) -> dict[str, ClickModel]:
     return named
 
 
-def _click_probs(model: ClickModel, pages: ShownPages) -> Floats:
-    """Return P(C_k = 1) on pages, (n, K)."""
+def click_probs(model: ClickModel, pages: ShownPages) -> Floats:
+    """Return P(C_k = 1) on the pages of a policy, (n, K)."""
     parts = []
     for start in range(0, len(pages.query), _CHUNK):
         rows = slice(start, start + _CHUNK)

@@ -69,7 +69,7 @@ def max_reward(
     """
     model.check_world(world)
     model.require("generative")
-    given, model = model, model.pessimistic(pessimism)
+    given, model = model.cautious(), model if pessimism == 0 else model.pessimistic(pessimism)
     slots = checks.positive_integer(slots, "slots")
     checks.choice(method, METHODS, "method")
     if restarts is not None:

@@ -63,6 +63,13 @@ SHARED: dict[str, dict[str, Any]] = {
         "exposure: by how often the log shows it, score: by the logging policy's score",
         "choices": PRIORS,
     },
+    "pessimism": {
+        "help": "how carefully to choose and promise inside a model: standard deviations, or auto "
+        "for what the log says",
+        "metavar": "λ", "absent": "none",
+    },
+    "documents": {"help": "what policies may show: documents of the log (shown), or all"},
+    "temperature": {"help": "of the ranker that collected the log", "absent": "the paper's"},
     "preset": {"help": "how much of it"},
     "seed": _SEED | {"help": "seed of the random numbers"},
     "worlds": {

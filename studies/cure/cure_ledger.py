@@ -16,6 +16,7 @@ RULES = (
     f"compared within the seed and tested over seeds by paired {1 - LEVEL:.0%} Student-t intervals."
 )
 _QUARTER = 0.25
+_HERE = "this study"
 
 
 def cure_claims(rows: Sequence[Row]) -> list[Claim]:
@@ -24,23 +25,23 @@ def cure_claims(rows: Sequence[Row]) -> list[Claim]:
     careful = [cure for cure in CAREFUL if where(rows, cure=cure)]
     everywhere = {user: where(rows, user=user) for user in distinct(rows, "user")}
     return [
-        Claim("Without a cure, models promise more than users deliver", "", (
+        Claim("Without a cure, models promise more than users deliver", _HERE, (
             every_above("gap above 0", {
                 user: _by_seed(part, PLAIN, "gap") for user, part in everywhere.items()
             }),
         )),
-        Claim("Priors that know why a document was not shown choose better policies", "", tuple(
+        Claim("Priors that know why a document was not shown choose better policies", _HERE, tuple(
             every_above(f"deployed: {cure} - none", {
                 user: _by_seed(part, cure, "deployed") - _by_seed(part, PLAIN, "deployed")
                 for user, part in everywhere.items()
             }) for cure in priors
         )),
-        Claim("Careful policies earn more than the policy that made the log", "", tuple(
+        Claim("Careful policies earn more than the policy that made the log", _HERE, tuple(
             every_above(f"lift of {cure}", {
                 user: _by_seed(part, cure, "lift") for user, part in everywhere.items()
             }) for cure in careful
         )),
-        Claim("Their promises are kept: a quarter of the gap is left at most", "", tuple(
+        Claim("Their promises are kept: a quarter of the gap is left at most", _HERE, tuple(
             _quarter(cure, rows) for cure in careful
         )),
     ]  # fmt: skip

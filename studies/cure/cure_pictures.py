@@ -36,7 +36,8 @@ def cured_picture(rows: Sequence[Row], cures: Sequence[str] = ()) -> Figure:
     every = distinct(rows, "cure")
     chosen = [cure for cure in (cures or (PLAIN, every[-1])) if cure in every]
     users, loggings, models = (distinct(rows, key) for key in ("user", "logging", "model"))
-    width = max(1.6 + (0.3 * len(chosen) * len(models) + 0.5) * len(loggings), 7.0)
+    panel = max(0.3 * len(chosen) * len(models) + 0.5, 3.7)
+    width = max(0.6 + panel * len(loggings), 7.0)
     figure = new_figure(width, 1.2 + 3.2 * len(users))
     panels = figure.subplots(len(users), len(loggings), squeeze=False, sharey="row")
     legend: dict[str, Any] = {}
@@ -46,6 +47,7 @@ def cured_picture(rows: Sequence[Row], cures: Sequence[str] = ()) -> Figure:
             _draw_panel(axis, part, models, chosen)
             axis.set_title(f"{user} user, log by {logging}", fontsize=10)
             legend |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+        axes[0].set_ylim(0.0, 1.05 * max(axis.dataLim.ymax for axis in axes))  # shared by the row
         axes[0].set_ylabel("clicks per page")
     figure.legend(
         legend.values(), legend.keys(), loc="outside upper center", frameon=False, fontsize=9,
@@ -86,7 +88,6 @@ def _draw_panel(
         value = mean_of(rows, key).mean
         axis.axhline(value, color=colour, linestyle=style, linewidth=1.2, label=_NAMES[key])
     axis.set_xticks(places, models, fontsize=8)
-    axis.set_ylim(bottom=0.0)
     axis.grid(axis="y", alpha=0.25)
     axis.set_axisbelow(True)
 

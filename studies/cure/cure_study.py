@@ -213,9 +213,9 @@ class CureStudy(Study):
 
         def cells(models: tuple[str, ...], **more: Any) -> list[CureCell]:
             return [
-                CureCell(user, logging, model, seed, *rest, **more)
+                CureCell(user, logging, model, seed, world, impressions, slots, **more)
                 for model in longest_first(models)
-                for user, logging, seed, *rest in places
+                for user, logging, seed, world, impressions, slots in places
             ]
 
         yield Stage(_CURING, cure_cell, cells(self.models, cures=self.cures), VERSION, _RESULT)
@@ -239,7 +239,7 @@ class CureStudy(Study):
         steps = [row for row in rows if row["part"] == _FRONTIER]
         safe = [row for row in rows if row["part"] == _SAFE]
         summary = summary_table(cured)
-        tables = {"Cures": [summary], "Settings": [
+        tables: dict[str, list[Any]] = {"Cures": [summary], "Settings": [
             setting_table(cured, user, logging)
             for user in dict.fromkeys(self.users)
             for logging in dict.fromkeys(self.loggings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from ..constants import FOUR_MODELS
 from ..engine.rows import Row
@@ -16,7 +16,6 @@ from .curse_pictures import curse_picture, curse_table
 from .curse_study import Curse, curse_row
 
 LOGGING = "epsilon-oracle"
-CURE = {"prior": "exposure", "pessimism": "auto"}
 _CURSED, _CURED = "the curse: fitting, optimising, deploying", "the cure: the same, carefully"
 
 
@@ -52,7 +51,7 @@ class Demo(Study):
         )  # fmt: skip
         for name, study, place in (
             (_CURSED, curse, "cells"),
-            (_CURED, replace(curse, **CURE), "cured"),
+            (_CURED, replace(curse, prior="exposure", pessimism="auto"), "cured"),
         ):
             (stage,) = study.stages(folder, results)
             yield replace(stage, name=name, folder=place)
@@ -75,7 +74,7 @@ class Demo(Study):
     def report(self, rows: list[Row]) -> Report:
         """Return two tables and two pictures for each user."""
         cursed, cured = self.files(rows).values()
-        tables = {"The curse": [], "The cure": []}
+        tables: dict[str, list[Any]] = {"The curse": [], "The cure": []}
         for heading, part in zip(tables, (cursed, cured), strict=True):
             for user in dict.fromkeys(self.users):
                 table = curse_table(part, user, LOGGING)

@@ -267,9 +267,9 @@ class OwnLogReport(Study):
             rows += _estimate_rows(result)
         for cell, result in results.get(WARNING, []):
             rows += [
-                _row("warning", sign, float(bool(warning)) if not unknown else None,
-                     model=cell.policy.model, policy=cell.policy.name, text=warning or unknown)
-                for sign, warning, unknown in result["signs"]
+                _row("warning", sign, speaks, model=cell.policy.model, policy=cell.policy.name,
+                     text=text)
+                for sign, speaks, text in result["signs"]
             ]  # fmt: skip
         for stage, failures in getattr(results, "failures", {}).items():
             rows += [_row("failure", stage, model=_name(one), text=text) for one, text in failures]

@@ -24,9 +24,9 @@ class WarningCell:
 
 
 class Warned(TypedDict):
-    """Every sign: its name, its warning or "", and why it is not known or ""."""
+    """Every sign: its name, 1 where it speaks (None: it is not known), and what it says or why."""
 
-    signs: list[tuple[str, str, str]]
+    signs: list[tuple[str, float | None, str]]
 
 
 def warning_cell(cell: WarningCell) -> Warned:
@@ -41,4 +41,10 @@ def warning_cell(cell: WarningCell) -> Warned:
         shown_world(fit.logs), {one.model: fitted_to_log(one) for one in cell.models},
         seed=fit.seed,
     )  # fmt: skip
-    return {"signs": [(sign.name, sign.warning or "", sign.not_run) for sign in signs]}
+    return {
+        "signs": [
+            (sign.name, None if sign.not_run else float(bool(sign.warning)),
+             sign.warning or sign.not_run)
+            for sign in signs
+        ]
+    }  # fmt: skip

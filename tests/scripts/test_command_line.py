@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import clickgym
-from clickgym.scripts import command_names, federated, main, ope, recommend
+from clickgym.scripts import command_names, main, ope
 from clickgym.scripts._shared.command_inputs import saved_settings
 from clickgym.scripts._shared.command_options import (
     SHARED,
@@ -24,6 +24,7 @@ from clickgym.scripts._shared.command_options import (
     option,
     parse,
 )
+from clickgym.scripts.papers import federated, recommend
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

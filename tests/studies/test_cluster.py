@@ -79,7 +79,7 @@ def saved(folder):
 def test_a_cluster_gives_the_rows_of_this_machine_and_loses_nothing(cluster, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     assert main([*OPTIONS, "--jobs", "1", "--out", str(here)]) == 0
-    command = [sys.executable, "-m", "clickgym.scripts.protocol", *OPTIONS[1:]]
+    command = [sys.executable, "-m", "clickgym.scripts.papers.protocol", *OPTIONS[1:]]
     running = subprocess.Popen([*command, "--scheduler", cluster.address, "--out", str(there)])
     deadline = time.monotonic() + 120
     while len(list(there.glob("cells/*.json"))) < 12 and time.monotonic() < deadline:

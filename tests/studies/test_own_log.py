@@ -280,6 +280,13 @@ def test_a_single_models_ranking_is_named(first_pages):
 def test_the_promise_that_others_doubt_most_is_pointed_out(run):
     found = Findings(rows_of(run))
     name = found.cross.policies[int(np.argmax(found.cross.excess))]
+    (model,) = {row["model"] for row in found.rows if row["policy"] == name and row["judge"]}
+    own = {"part": "judgement", "policy": name, "judge": model}
+    rows = [
+        {**row, "value": 3.0 * row["value"]} if own.items() <= row.items() else row
+        for row in found.rows
+    ]
+    found = Findings(rows)
     assert found.only_own_judge
     assert f"Do not trust {name}:" in summarise(found, "x")
 

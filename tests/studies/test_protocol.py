@@ -151,8 +151,8 @@ def test_bad_options_end_with_a_message_before_anything_is_written(
 
 
 def command(folder, *more):
-    return [sys.executable, "-m", "clickgym.scripts.protocol", *OPTIONS[1:], "--out", str(folder),
-            "--jobs", "2", *more]  # fmt: skip
+    run = [sys.executable, "-m", "clickgym.scripts.papers.protocol", *OPTIONS[1:]]
+    return [*run, "--out", str(folder), "--jobs", "2", *more]
 
 
 def records(folder):

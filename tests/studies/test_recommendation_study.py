@@ -9,7 +9,7 @@ import pytest
 
 from clickgym import clickmodels, data, evaluation, policies, studies
 from clickgym.evaluation.recommendation.system_scores import SystemScores
-from clickgym.scripts.recommend import main
+from clickgym.scripts.papers.recommend import main
 from clickgym.studies.claims import FAILS, HOLDS, UNDECIDED
 from clickgym.studies.engine.rows import where
 from clickgym.studies.recommendation.recommendation_claims import (

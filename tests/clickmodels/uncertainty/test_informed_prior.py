@@ -107,7 +107,6 @@ def test_bootstraps_take_an_informed_prior():
         ({"prior": "score"}, "needs logging"),
         ({"prior": "exposure", "logging": np.zeros((20, 12))}, "logging is for prior='score'"),
         ({"prior": "score", "logging": np.zeros((3, 12))}, "logging has shape"),
-        ({"prior": "exposure", "parameters": "embedding"}, "tables by pair"),
         ({"prior": "exposure", "parameters": "grade"}, "tables by pair"),
     ],
 )

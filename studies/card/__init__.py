@@ -1,0 +1,1 @@
+"""How the deployment card's interval is made: simulated deployments that calibrate and test it."""
