@@ -13,7 +13,7 @@ from .dcm import DCM
 from .dctr import DCTR
 from .drctr import DRCTR
 from .ensemble import Ensemble
-from .fitting import bootstrap_weights, fit, member_seed, names
+from .fitting import bootstrap_weights, fit, fit_priors, member_seed, names
 from .ncm.model import NCM
 from .pages import NotExact
 from .pbm import PBM
@@ -30,6 +30,6 @@ __all__ = [
     "ARM", "ARMNC", "CCM", "CM", "CTR", "DBN", "DCM", "DCTR", "DRCTR", "FCM", "NCM", "PBM", "RCTR",
     "SDBN", "UBM", "VCM", "CACMMinus",
     "ClickModel", "CoCM", "Ensemble", "NotCapable", "NotExact", "RankTopObs", "TopPop", "TopPopObs",
-    "bootstrap_weights", "fit", "member_seed", "names", "register", "registered", "true_user",
-    "user_names", "user_parameters", "user_takes",
+    "bootstrap_weights", "fit", "fit_priors", "member_seed", "names", "register", "registered",
+    "true_user", "user_names", "user_parameters", "user_takes",
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import pdtr
@@ -16,15 +16,12 @@ from ..data import ClickLog, World
 from .base import GENERATIVE, ClickModel
 from .by_grade import Grades
 from .ensemble import Ensemble
+from .network_fitting import Trained, fit_network, fit_tables, has_own_fit, informing_class
 from .pages import NotExact
 from .registry import registered, registered_class
 from .tablefit.counting import check_log
 from .uncertainty.caution import assess
-from .uncertainty.exposure import PLAIN, count_shown, read_covariate
-
-if TYPE_CHECKING:
-    from .networks.embeddings import Embedding, Hidden
-    from .networks.network import Network
+from .uncertainty.exposure import PLAIN, PRIORS, SCORE, read_covariate
 
 TABLE, EMBEDDING, GRADE = "table", "embedding", "grade"
 PARAMETERS = (TABLE, EMBEDDING, GRADE)
@@ -38,11 +35,7 @@ def names() -> tuple[str, ...]:
 
 
 def _can_be_fitted(cls: type[ClickModel]) -> bool:
-    return _has_own_fit(cls) or cls.table_fit is not None or cls.network is not None
-
-
-def _has_own_fit(cls: type[ClickModel]) -> bool:
-    return cls.fit.__func__ is not ClickModel.fit.__func__  # type: ignore[attr-defined]
+    return has_own_fit(cls) or cls.table_fit is not None or cls.network is not None
 
 
 def takes_grades(name: str) -> bool:
@@ -53,7 +46,7 @@ def takes_grades(name: str) -> bool:
 def takes_parameters(name: str) -> bool:
     """Return whether the model has the choice between tables and embeddings."""
     cls = registered_class(name)
-    if _has_own_fit(cls):
+    if has_own_fit(cls):
         return "parameters" in inspect.signature(cls.fit).parameters
     return cls.table_fit is not None and cls.table_fit.network is not None
 
@@ -65,14 +58,14 @@ def parameters_of(name: str, parameters: str) -> str:
 
 def takes_prior(name: str, parameters: str = TABLE) -> bool:
     """Return whether ``fit`` gives the model an informed prior, and with it a posterior."""
-    return parameters != GRADE and _informing(registered_class(name)) is not None
+    return parameters != GRADE and informing_class(registered_class(name)) is not None
 
 
 def is_random(name: str, parameters: str = "table") -> bool:
     """Return whether fitting the model uses its seed."""
     cls = registered_class(name)
     parameters = TABLE if parameters == GRADE else parameters
-    if _has_own_fit(cls) or cls.table_fit is None:
+    if has_own_fit(cls) or cls.table_fit is None:
         return parameters not in cls.deterministic
     return parameters != "table" or cls.table_fit.uses_network
 
@@ -131,10 +124,33 @@ def fit(
         With ``seen`` (Q, N), the documents that the log showed, and the world's fingerprint;
         members of an ensemble have what their bootstrap showed.
     """
+    return fit_priors(
+        name, log, world, (prior,), seed, validation, parameters, members, bootstrap, logging,
+        **settings,
+    )[prior]  # fmt: skip
+
+
+def fit_priors(
+    name: str,
+    log: ClickLog,
+    world: World,
+    priors: Iterable[str] = PRIORS,
+    seed: int = 0,
+    validation: ClickLog | None = None,
+    parameters: str = "table",
+    members: int | None = None,
+    bootstrap: bool = True,
+    logging: Any = None,
+    **settings: Any,
+) -> dict[str, ClickModel]:
+    """Return what ``fit`` gives with each of ``priors``, by prior.
+
+    A network is trained once for all of them, because priors come in after its training. All else
+    is as in ``fit``; ``logging`` is for "score" alone.
+    """
     if name not in names():
         what = "cannot be fitted" if name in registered() else "is not a click model"
         raise ValueError(f"{name!r} {what}; known: {', '.join(names())}")
-    cls = registered_class(name)
     check_log(log, world)
     if log.weight is not None and not log.weight.all():  # a row without weight shows nothing
         log = log[log.weight > 0]
@@ -146,29 +162,54 @@ def fit(
             raise ValueError("validation has no impressions")
         settings["validation"] = validation
     check_parameters(name, parameters)
-    covariate = read_covariate(prior, log, world, logging)
-    if covariate is not None:
-        if not takes_prior(name, parameters):
+    if members is not None:
+        members = checks.positive_integer(members, "members")
+    choices: dict[str, dict[str, Any]] = {}
+    several = len(priors := tuple(dict.fromkeys(priors))) > 1
+    for prior in priors:
+        source = None if several and prior != SCORE else logging
+        covariate = read_covariate(prior, log, world, source)
+        choices[prior] = {} if covariate is None else {"covariate": covariate}
+        if covariate is not None and not takes_prior(name, parameters):
             raise ValueError(
                 f"prior={prior!r} is for tables by pair that table_fit fits, and for networks, not "
                 f"for {name} with parameters={parameters!r}"
             )
-        settings["covariate"] = covariate
+    trained: Trained = {}
+    how = (seed, parameters, members, bootstrap, trained)
+    return {
+        prior: _fit_prior(name, log, world, *how, **settings, **choice)
+        for prior, choice in choices.items()
+    }
+
+
+def _fit_prior(
+    name: str,
+    log: ClickLog,
+    world: World,
+    seed: int,
+    parameters: str,
+    members: int | None,
+    bootstrap: bool,
+    trained: Trained,
+    **settings: Any,
+) -> ClickModel:
+    """Return the model or ensemble of one prior; networks of other priors are in ``trained``."""
+    cls = registered_class(name)
     if parameters == GRADE:
         return _fit_by_grade(name, log, world, seed, members, bootstrap, **settings)
     if members is None:
-        model = _note_log(_fit_one(cls, log, world, seed, parameters, **settings), log, world)
-        return _note_caution(model, log)
-    members = checks.positive_integer(members, "members")
+        model = _fit_one(cls, log, world, seed, parameters, trained, **settings)
+        return _note_caution(_note_log(model, log, world), log)
     seeds = [member_seed(seed, number) for number in range(members)]
     if not bootstrap:
         used = seeds if is_random(name, parameters) else [seed]
-        models = [_fit_one(cls, log, world, one, parameters, **settings) for one in used]
+        models = [_fit_one(cls, log, world, one, parameters, trained, **settings) for one in used]
         models = [_note_log(model, log, world) for model in models]
         whole = Ensemble(models * (members // len(models)))
         return _note_caution(_note_log(whole, log, world), log)
     weights = np.stack([bootstrap_weights(log, one) for one in seeds], axis=1)
-    models = _fit_bootstraps(cls, log, world, weights, seeds, parameters, **settings)
+    models = _fit_bootstraps(cls, log, world, weights, seeds, parameters, trained, **settings)
     for model, weight in zip(models, weights.T, strict=True):
         _note_log(model, log, world, weight)
     return _note_caution(_note_log(Ensemble(models), log, world), log)
@@ -212,10 +253,16 @@ def _fit_by_grade(
 
 
 def _fit_one(
-    cls: type[ClickModel], log: ClickLog, world: World, seed: int, parameters: str, **settings: Any
+    cls: type[ClickModel],
+    log: ClickLog,
+    world: World,
+    seed: int,
+    parameters: str,
+    trained: Trained,
+    **settings: Any,
 ) -> ClickModel:
     """Ask a class with a ``fit`` of its own; else fit its tables, or train its network."""
-    if _has_own_fit(cls):
+    if has_own_fit(cls):
         accepted = inspect.signature(cls.fit).parameters
         if "validation" not in accepted:  # closed forms have no use for it
             settings.pop("validation", None)
@@ -223,8 +270,8 @@ def _fit_one(
             settings["parameters"] = parameters
         return cls.fit(log, world, seed=seed, **settings)
     if cls.table_fit is not None and parameters == "table":
-        return _fit_tables(cls, log, world, [seed], **settings)[0]
-    return _train_network(cls, log, world, seed, **settings)
+        return fit_tables(cls, log, world, [seed], **settings)[0]
+    return fit_network(cls, log, world, seed, trained, **settings)
 
 
 def _fit_bootstraps(
@@ -234,88 +281,21 @@ def _fit_bootstraps(
     weights: Floats,
     seeds: Sequence[int],
     parameters: str,
+    trained: Trained,
     **settings: Any,
 ) -> list[ClickModel]:
     """Return a model fitted to ``log`` with each of M ``weights`` (n, M) for its rows.
 
     Tables share their work; others are fitted one after the other.
     """
-    if cls.table_fit is not None and parameters == "table" and not _has_own_fit(cls):
-        return _fit_tables(cls, log, world, seeds, weights=weights, **settings)
+    if cls.table_fit is not None and parameters == "table" and not has_own_fit(cls):
+        return fit_tables(cls, log, world, seeds, weights=weights, **settings)
     models = []
     for weight, seed in zip(weights.T, seeds, strict=True):
         drawn = weight > 0
         sample = replace(log[drawn], weight=weight[drawn])
-        models.append(_fit_one(cls, sample, world, seed, parameters, **settings))
+        models.append(_fit_one(cls, sample, world, seed, parameters, trained, **settings))
     return models
-
-
-def _fit_tables(
-    cls: type[ClickModel], log: ClickLog, world: World, seeds: Sequence[int], **settings: Any
-) -> list[ClickModel]:
-    assert cls.table_fit is not None
-    settings.pop("validation", None)  # full-batch fits have no use for it
-    return cls.table_fit.fit(cls, log, world, seeds, **settings)
-
-
-def _train_network(
-    cls: type[ClickModel],
-    log: ClickLog,
-    world: World,
-    seed: int,
-    validation: ClickLog | None = None,
-    training: str = "released",
-    covariate: Floats | None = None,
-    **changes: Any,
-) -> ClickModel:
-    """Return the model of the class's network, trained by mini-batches.
-
-    With a ``covariate`` (Q * N,) the table that goes with it says what the log hardly showed.
-    """
-    from .networks.network import seeded
-    from .networks.schedule import TrainingSettings, train
-    from .networks.support import Support
-
-    settings = TrainingSettings.named(training, **changes)
-    with seeded(seed):
-        network = make_network(cls.name, world, log.slots, settings.embedding, settings.hidden)
-    network.drop(settings.dropout, seed)
-    train(network, log, seed, validation, settings)
-    if covariate is None:
-        return network.frozen()
-    table = _informing(cls)
-    assert table is not None
-    fitted = _fit_tables(table, log, world, [seed], covariate=covariate)[0]
-    return network.informed(Support.of(fitted, count_shown(log, world)))
-
-
-def _informing(cls: type[ClickModel]) -> type[ClickModel] | None:
-    """Return the class whose tables have the informed prior of ``cls``; None where there is none.
-
-    It is the class itself, or what a network without tables names.
-    """
-    if _has_own_fit(cls):
-        return None
-    if cls.informed_by is not None:
-        return registered_class(cls.informed_by)
-    return None if cls.table_fit is None else cls
-
-
-def make_network(
-    name: str, world: World, slots: int, embedding: Embedding, hidden: Hidden
-) -> Network:
-    """Return the untrained network that a model's class or its table fit declares."""
-    cls = registered_class(name)
-    load = cls.network if cls.table_fit is None else cls.table_fit.network
-    if load is None:
-        raise ValueError(f"{name} has no network for parameters='embedding'")
-    network = load()(world, slots, embedding, hidden)
-    if network.most_slots is not None and slots > network.most_slots:
-        raise ValueError(
-            f"{name} takes pages of up to {network.most_slots} slots, the log has {slots}"
-        )
-    network.model = cls
-    return network
 
 
 def member_seed(seed: int, number: int) -> int:

@@ -16,6 +16,7 @@ from .crossing import CrossTable, judge_policy, share_hardly_shown
 from .curse import CurseReport, Deployment, best_policy, curse, deploy
 from .deployment.calibration import Calibration, Calibrations
 from .deployment.card import DeploymentCard, deployment_card
+from .deployment.forecast import Forecast, forecast
 from .deployment.witnesses import Witnesses, call_witnesses
 from .logs.description import LogDescription, describe_log
 from .logs.pairs import LoggedPairs, count_pairs
@@ -66,7 +67,7 @@ __all__ = [
     "Agreement", "Auroc", "Calibration", "Calibrations", "ClickMetric", "Concentration",
     "ConditionalInformation", "Configurations", "Correlations", "CrossTable", "CurseReport",
     "Deployment", "DeploymentCard", "Disagreement", "DrawnPairs", "Estimate", "FewAccepted",
-    "Identifiability", "ImpossibleOutcome", "Interval", "LogDescription", "LoggedPairs",
+    "Forecast", "Identifiability", "ImpossibleOutcome", "Interval", "LogDescription", "LoggedPairs",
     "MembersDisagreement", "Metric", "NoOverlap", "PagePairs", "PairedDifference", "Perplexity",
     "Prediction", "PseudoinverseWeights", "RankCalibration", "RankTies", "ResultTable",
     "SampleSizes", "SlateEstimate", "Support", "SystemScores", "WarningSign", "WarningSigns",
@@ -74,12 +75,13 @@ __all__ = [
     "call_witnesses", "click_rates", "cmip", "concentration", "correlate", "count_pairs",
     "counterfactual_disagreement", "counterfactual_pairs", "curse", "deploy", "deployment_card",
     "describe_log", "estimate", "estimator_names", "find_configurations", "fit_click_metric",
-    "grade_click_probs", "identifiability", "importance_weights", "interval", "judge_policy",
-    "list_ndcg", "list_precision", "log_likelihood", "marks", "members_disagreement", "metric",
-    "metric_names", "metric_rewards", "naive_pairs", "ndcg", "normalised_perplexity",
-    "online_metrics", "page_disagreement", "page_grades", "pairwise_disagreement", "perplexity",
-    "perplexity_difference", "perplexity_interval", "predict_rates", "rank_agreement",
-    "rank_calibration", "rank_marginals", "recall", "sample_sizes", "score_systems",
-    "share_hardly_shown", "share_unrated", "simulate_click_rates", "slate_marginals",
-    "slate_rewards", "support", "tied_ranks", "value", "warn", "weighted_correlation", "welch",
+    "forecast", "grade_click_probs", "identifiability", "importance_weights", "interval",
+    "judge_policy", "list_ndcg", "list_precision", "log_likelihood", "marks",
+    "members_disagreement", "metric", "metric_names", "metric_rewards", "naive_pairs", "ndcg",
+    "normalised_perplexity", "online_metrics", "page_disagreement", "page_grades",
+    "pairwise_disagreement", "perplexity", "perplexity_difference", "perplexity_interval",
+    "predict_rates", "rank_agreement", "rank_calibration", "rank_marginals", "recall",
+    "sample_sizes", "score_systems", "share_hardly_shown", "share_unrated", "simulate_click_rates",
+    "slate_marginals", "slate_rewards", "support", "tied_ranks", "value", "warn",
+    "weighted_correlation", "welch",
 ]  # fmt: skip

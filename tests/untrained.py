@@ -9,7 +9,8 @@ from judging import random_log
 from torch import nn
 
 from clickgym import clickmodels
-from clickgym.clickmodels.fitting import make_network, takes_parameters
+from clickgym.clickmodels.fitting import takes_parameters
+from clickgym.clickmodels.network_fitting import make_network
 from clickgym.clickmodels.networks.network import seeded
 
 NETWORKS = ("PBM", "UBM", "DBN", "ARM", "ARM-NC", "CACM-minus", "NCM")  # with NumPy's gradients

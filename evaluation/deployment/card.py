@@ -13,19 +13,18 @@ from ...common.storage import write_text
 from ...data import ClickLog, World
 from ...policies import Policy
 from ..offpolicy.inputs import check_policy
-from ..statistics import Z90, Estimate
+from ..statistics import Estimate
 from ..warning_signs.members import Models, name_models
 from ..warning_signs.overview import WarningSigns, warn
 from ..warning_signs.sign import to_json
-from .calibration import CONFIDENCE, Calibration, Calibrations, shipped_calibrations
+from .calibration import CONFIDENCE, Calibration, Calibrations
 from .card_page import card_page
 from .card_picture import plot_card
 from .card_text import card_text
-from .evidence import Evidence, gather
+from .evidence import Evidence
+from .forecast import forecast
 from .promises import Promise, Promiser, hardly_shown
-from .traits import find_traits
 from .unknown_documents import UnknownDocument, find_unknown
-from .verdict import decide
 from .weighted_estimates import SAMPLES, WeightedEstimate, weigh_log
 from .witnesses import Witnesses, call_witnesses
 
@@ -184,29 +183,16 @@ def deployment_card(
     given = {} if models is None else name_models(_as_one(models))
     for model in given.values():
         model.check_world(world)
-    evidence = gather(policy, witnesses, seed)
+    found = forecast(policy, witnesses, seed, calibrations)
+    evidence = found.evidence
     promises, silent = _ask(given, evidence, witnesses)
     signs = warn(policy, log, world, given or witnesses.models, logging, seed)
-    traits = find_traits(evidence.numbers)
-    chosen = (calibrations or shipped_calibrations()).choose(witnesses.knows_scores)
-    found = chosen.predict(traits)
-    earned = witnesses.earned
-
-    def interval(of: Any) -> Estimate:
-        middle, low, high = (
-            float(of(1.0 + lift)) for lift in (found.centre, found.low, found.high)
-        )
-        return Estimate(middle, (high - low) / (2.0 * Z90), low, high, "predicted", earned.n)
-
-    relative = interval(lambda ratio: ratio - 1.0)
-    verdict, reason = decide(relative.low, relative.value, relative.high, found.strange)
     return DeploymentCard(
-        verdict, reason, interval(lambda ratio: ratio * earned.value),
-        interval(lambda ratio: (ratio - 1.0) * earned.value), relative, earned,
-        (*evidence.promises, *promises), silent,
+        found.verdict, found.reason, found.deployed, found.lift, found.relative_lift,
+        witnesses.earned, (*evidence.promises, *promises), silent,
         weigh_log(policy, witnesses, signs, samples, seed), signs,
-        find_unknown(evidence.pages, witnesses.pairs, world), traits, found.strange, chosen,
-        name or getattr(policy, "label", None) or type(policy).__name__,
+        find_unknown(evidence.pages, witnesses.pairs, world), found.traits, found.strange,
+        found.calibration, name or getattr(policy, "label", None) or type(policy).__name__,
     )  # fmt: skip
 
 

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...evaluation.deployment.verdict import DEPLOY
 from ..claims import LEVEL, Claim, Finding, every_above
 from ..engine.rows import Row, distinct, where
-from .cures import PLAIN
+from .cures import CAREFUL, PLAIN
 
-CAREFUL = ("exposure, careful", "score, careful")
 RULES = (
     "A seed draws world, log and fit. Values are means over a seed's settings (user, log, model), "
     f"compared within the seed and tested over seeds by paired {1 - LEVEL:.0%} Student-t intervals."
 )
 _QUARTER = 0.25
+_WRONG, _GAIN = 0.05, 0.05  # of verdicts to deploy, and of what the log earned
 _HERE = "this study"
 
 
@@ -44,6 +45,7 @@ def cure_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim("Their promises are kept: a quarter of the gap is left at most", _HERE, tuple(
             _quarter(cure, rows) for cure in careful
         )),
+        Claim("Deployment cards tell which policies to deploy", _HERE, _judge_cards(rows)),
     ]  # fmt: skip
 
 
@@ -59,3 +61,22 @@ def _quarter(cure: str, rows: Sequence[Row]) -> Finding:
     left = _by_seed(sizes, cure, "size") / _by_seed(sizes, PLAIN, "size")
     test = f"{_QUARTER:g} - mean |gap| of {cure} / mean |gap| of none"
     return every_above(test, {"": _QUARTER - left})
+
+
+def _judge_cards(rows: Sequence[Row]) -> tuple[Finding, ...]:
+    """Test what cards say of the policies of all cures, by seed."""
+    wrong, missed = [], []
+    for seed in sorted(distinct(rows, "seed")):
+        part = where(rows, seed=seed)
+        told = [row["lift"] < 0 for row in where(part, verdict=DEPLOY)]
+        gains = [
+            row["verdict"] != DEPLOY for row in part if row["lift"] > _GAIN * row["logging_value"]
+        ]
+        wrong += [np.mean(told)] if told else []
+        missed += [np.mean(gains)] if gains else []
+    return (
+        every_above(f"{_WRONG:g} - share of those told to deploy that end below the log",
+                    {"": _WRONG - np.array(wrong)}),
+        every_above(f"0.5 - share of lifts above {_GAIN:.0%} not told to deploy",
+                    {"": 0.5 - np.array(missed)}),
+    )  # fmt: skip

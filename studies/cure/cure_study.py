@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NotRequired, Self
 
-from ... import evaluation, policies
+from ... import clickmodels, evaluation, policies
+from ...clickmodels.fitting import takes_prior
 from ...evaluation import count_pairs
 from ...evaluation.reporting.formats import ledger_markdown
 from ...evaluation.reporting.page import ledger_section
@@ -32,10 +33,16 @@ from ..worlds import (
 )
 from .cure_ledger import RULES, cure_claims
 from .cure_pictures import cured_picture, frontier_picture
-from .cure_tables import frontier_table, safe_table, setting_table, summary_table
-from .cures import CURES, PLAIN, Cure, choose_policy, fit_priors
+from .cure_tables import (
+    frontier_table,
+    losing_table,
+    safe_table,
+    setting_table,
+    summary_table,
+)
+from .cures import CURES, PLAIN, Cure, can_have, choose_policy
 
-VERSION = "1"
+VERSION = "2"
 NO_MODEL = "none"  # instead of a click model, for policies learned from the log itself
 _CURING, _FRONTIER, _SAFE = "curing", "growing pessimism", "policies without a click model"
 _SAMPLES = 5_000  # rankings of policies that are not deterministic
@@ -76,26 +83,42 @@ class SafeCell:
 _POLICY = {  # clicks per page, and shares
     "cure": str, "prior": str, "pessimism": NotRequired[float], "promised": NotRequired[float],
     "deployed": float, "never_shown": float, "coverage": float, "gini": float,
+    "verdict": NotRequired[str], "low": NotRequired[float], "high": NotRequired[float],
 }  # fmt: skip
 _VALUES = {"best": float, "logging_value": float, "random": float, "top_down": NotRequired[float]}
 _RESULT = {**_VALUES, "policies": [_POLICY]}
 
 
 def cure_cell(cell: CureCell) -> Result:
-    """Fit the model with each prior, choose policies, deploy them; clicks per page."""
+    """Fit the model with each prior, choose policies, deploy them; clicks per page.
+
+    A cure that the model cannot have is left out. ``verdict`` with ``low`` and ``high`` is what a
+    deployment card says of a cure's policy, before it is deployed.
+    """
     cures = {name: CURES[name] for name in cell.cures}
     for prior in ("plain", "exposure") if cell.steps else ():
         cures |= {f"{prior}, {step:g}": Cure(prior, step) for step in cell.steps}
     world, logging = world_of(cell.world), logging_of(cell.logging, cell.world, cell.slots)
     train, validation, _ = logs_of(*_log_of(cell))
-    priors = dict.fromkeys(cure.prior for cure in cures.values())
-    models = fit_priors(cell.model, priors, (train, validation), world, logging, cell.seed)
+    models = clickmodels.fit_priors(
+        cell.model, train, world, (cure.prior for cure in cures.values()), cell.seed, validation,
+        logging=logging,
+    )  # fmt: skip
     allowed = shown_in(train, world)
     found = []
     for name, cure in cures.items():
+        if not can_have(models[cure.prior], cure):
+            continue
         policy = choose_policy(cure, models, world, allowed, cell.slots, cell.seed)
         assert policy.found is not None
-        numbers = {"pessimism": policy.found.pessimism, "promised": policy.found.promise}
+        numbers: dict[str, Any] = {
+            "pessimism": policy.found.pessimism, "promised": policy.found.promise,
+        }  # fmt: skip
+        if cell.cures:
+            told = evaluation.forecast(policy, _witnesses(*_log_of(cell)), cell.seed)
+            numbers |= {
+                "verdict": told.verdict, "low": told.deployed.low, "high": told.deployed.high,
+            }  # fmt: skip
         found.append({"cure": name, "prior": cure.prior, **numbers, **_deploy(cell, policy)})
     top_down = {}
     if cell.cures:
@@ -118,6 +141,15 @@ def safe_cell(cell: SafeCell) -> Result:
 
 def _log_of(cell: CureCell | SafeCell) -> tuple[str, str, WorldSetting, int, int, int]:
     return cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed
+
+
+@lru_cache(maxsize=1)
+def _witnesses(
+    user: str, logging: str, setting: WorldSetting, slots: int, impressions: int, seed: int
+) -> evaluation.Witnesses:
+    """Return the witnesses of the deployment cards of a log's policies."""
+    train, *_ = logs_of(user, logging, setting, slots, impressions, seed)
+    return evaluation.call_witnesses(train, world_of(setting), logging_of(logging, setting, slots))
 
 
 def _value(cell: CureCell | SafeCell, policy: policies.Policy) -> float:
@@ -199,6 +231,10 @@ class CureStudy(Study):
         require_generative(self.models)
         if PLAIN not in self.cures:
             raise ValueError(f"cures must contain {PLAIN!r}, which the others are compared with")
+        informed = any(CURES[name].prior != "plain" for name in self.cures if name in CURES)
+        for name in self.models:
+            if informed and not takes_prior(name):
+                raise ValueError(f"models must have an informed prior for these cures, not {name}")
         if any(not 0 <= step < 10 for step in self.steps):
             raise ValueError(f"steps must be from 0 to 10, not {self.steps}")
 
@@ -214,8 +250,8 @@ class CureStudy(Study):
         def cells(models: tuple[str, ...], **more: Any) -> list[CureCell]:
             return [
                 CureCell(user, logging, model, seed, world, impressions, slots, **more)
-                for model in longest_first(models)
                 for user, logging, seed, world, impressions, slots in places
+                for model in longest_first(models)
             ]
 
         yield Stage(_CURING, cure_cell, cells(self.models, cures=self.cures), VERSION, _RESULT)
@@ -238,12 +274,14 @@ class CureStudy(Study):
         cured = [row for row in rows if row["part"] == _CURING]
         steps = [row for row in rows if row["part"] == _FRONTIER]
         safe = [row for row in rows if row["part"] == _SAFE]
-        summary = summary_table(cured)
+        summary, losing = summary_table(cured), losing_table(cured)
         tables: dict[str, list[Any]] = {"Cures": [summary], "Settings": [
             setting_table(cured, user, logging)
             for user in dict.fromkeys(self.users)
             for logging in dict.fromkeys(self.loggings)
         ]}  # fmt: skip
+        if losing.rows:
+            tables["Cures"].append(losing)
         figures = {"cured.png": ("Cures: promised and deployed values", cured_picture(cured))}
         if steps:
             tables["Frontier"] = [frontier_table(steps)]
@@ -261,7 +299,7 @@ class CureStudy(Study):
 
 def _row(part: str, cell: Any, result: Result, found: Row) -> Row:
     promised = found.get("promised")
-    own = {"promised": promised, "pessimism": found.get("pessimism")}
+    own = {name: found.get(name) for name in ("promised", "pessimism", "verdict", "low", "high")}
     gap = None if promised is None else promised - found["deployed"]
     return {
         "part": part, "user": cell.user, "logging": cell.logging,

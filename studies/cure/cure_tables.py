@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...evaluation import Metric, ResultTable
+from ...evaluation.deployment.verdict import DEPLOY, VERDICTS
 from ...evaluation.reporting.formats import PlainTable
 from ..engine.rows import Row, distinct, mean_of, where
-from .cures import PLAIN
+from .cures import CAREFUL, PLAIN
 
 _COLUMNS = {  # what is compared: True where lower is better, None where neither is
     "promised": None, "deployed": False, "gap": None, "lift": False,
@@ -39,18 +40,22 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         f"{mean_of(rows, 'best').mean:.3f}",
         "cure",
         ["promised", "deployed", "mean |gap|", "lift", "settings at or above the log",
-         "above no cure", "least against no cure", "never shown"],
-        f"Each number of settings is out of {count}, by means over seeds. mean |gap|: of the "
-        "settings' mean |promised - deployed| over seeds. least against no cure: the worst "
-        "setting's deployed value as a change of the uncured one. never shown: share of slots with "
-        "documents that the log never showed for the query.",
+         "above no cure", "least against no cure", "never shown", "told to deploy", "wrongly"],
+        f"Each number of settings is out of {count} where no other is named, by means over seeds. "
+        "mean |gap|: of the settings' mean |promised - deployed| over seeds. least against no "
+        "cure: the worst setting's deployed value as a change of the uncured one. never shown: "
+        "share of slots with documents that the log never showed for the query. told to deploy: by "
+        "the deployment card, of all settings and seeds; wrongly: of these below the log.",
     )  # fmt: skip
     plain = setting_means(rows, PLAIN, "deployed")
     for cure in distinct(rows, "cure"):
         part = where(rows, cure=cure)
         lifts, deployed = setting_means(rows, cure, "lift"), setting_means(rows, cure, "deployed")
         changes = [deployed[place] / plain[place] - 1.0 for place in deployed]
-        table.add(cure, [
+        label = cure if len(lifts) == count else f"{cure} ({len(lifts)} settings)"
+        told = where(part, verdict=DEPLOY)
+        wrong = [row for row in told if row["lift"] < 0]
+        table.add(label, [
             f"{mean_of(part, 'promised').mean:.3f}", f"{mean_of(part, 'deployed').mean:.3f}",
             f"{np.mean([abs(row['gap']) for row in part]):.3f}",
             f"{mean_of(part, 'lift').mean:+.3f}",
@@ -58,7 +63,29 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
             "–" if cure == PLAIN else f"{sum(change > 0 for change in changes)}",
             "–" if cure == PLAIN else f"{min(changes):+.1%}",
             f"{mean_of(part, 'never_shown').mean:.1%}",
+            f"{len(told) / len(part):.0%}", f"{len(wrong) / len(told):.1%}" if told else "–",
         ])  # fmt: skip
+    return table
+
+
+def losing_table(rows: Sequence[Row]) -> PlainTable:
+    """Return the settings in which careful policies end below the log, and what cards say there."""
+    table = PlainTable(
+        "Careful policies that end below the log: settings by means over seeds, clicks per page",
+        "user, log, model: cure", ["deployed", "log", "lift", *VERDICTS],
+        "The last columns: of how many seeds' policies the deployment card says so.",
+    )  # fmt: skip
+    for cure in CAREFUL:
+        for place, lift in setting_means(rows, cure, "lift").items():
+            if lift >= 0:
+                continue
+            user, logging, model = place
+            part = where(rows, user=user, logging=logging, model=model, cure=cure)
+            values = [mean_of(part, key).mean for key in ("deployed", "logging_value")]
+            table.add(f"{', '.join(place)}: {cure}", [
+                *(f"{value:.3f}" for value in values), f"{lift:+.3f}",
+                *(str(len(where(part, verdict=verdict))) for verdict in VERDICTS),
+            ])  # fmt: skip
     return table
 
 
@@ -68,7 +95,7 @@ def setting_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
     parts = {
         f"{model}, {cure}": where(chosen, model=model, cure=cure)
         for model in distinct(chosen, "model")
-        for cure in distinct(chosen, "cure")
+        for cure in distinct(where(chosen, model=model), "cure")
     }
     metrics = [
         Metric(

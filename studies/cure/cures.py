@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ... import clickmodels, policies
+from ... import policies
 from ...clickmodels import ClickModel
-from ...data import ClickLog, World
-from ...policies import Policy, Ranker
+from ...data import World
+from ...policies import Ranker
 
 
 class Cure(NamedTuple):
@@ -24,6 +24,7 @@ class Cure(NamedTuple):
 
 
 PLAIN = "none"
+CAREFUL = ("exposure, careful", "score, careful")
 CURES: dict[str, Cure] = {
     PLAIN: Cure(),
     "logged documents": Cure(documents="shown"),
@@ -53,23 +54,9 @@ def choose_policy(
     )
 
 
-def fit_priors(
-    name: str,
-    priors: Iterable[str],
-    parts: tuple[ClickLog, ClickLog],
-    world: World,
-    logging: Policy,
-    seed: int,
-) -> dict[str, ClickModel]:
-    """Return the model fitted to a log's training part with each prior.
+def can_have(model: ClickModel, cure: Cure) -> bool:
+    """Return whether a fitted model can have the cure: pessimism needs a posterior.
 
-    ``parts`` are training and validation part, of which only networks read the second.
+    Networks that were fitted with the plain prior have none.
     """
-    train, validation = parts
-    return {
-        prior: clickmodels.fit(
-            name, train, world, seed=seed, validation=validation, prior=prior,
-            logging=logging if prior == "score" else None,
-        )
-        for prior in priors
-    }  # fmt: skip
+    return cure.pessimism == 0 or model.cautious().uncertainty is not None

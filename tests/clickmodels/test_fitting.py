@@ -7,11 +7,13 @@ import functools
 import numpy as np
 import pytest
 from conftest import small_world
+from fitted_tables import small_log
 from looping import loop_over
 from model_contract import simulate
 
 from clickgym import clickmodels, data
 from clickgym.clickmodels.fitting import is_random, takes_parameters
+from clickgym.clickmodels.networks import schedule
 from clickgym.data import ClickLog
 
 
@@ -114,3 +116,32 @@ def test_a_pair_never_seen_has_the_mean_of_the_others(name):
     assert not model.seen[5, 3]
     low, high = np.quantile(model.attractiveness[:, :3], [0.1, 0.9])
     assert low < model.attractiveness[5, 3] < high
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("PBM", {}),
+        ("NCM", {"epochs": 2, "embedding": 4, "hidden": 4}),
+        ("NCM", {"epochs": 1, "embedding": 4, "hidden": 4, "members": 2}),
+        ("UBM", {"epochs": 1, "embedding": 4, "hidden": 4, "parameters": "embedding"}),
+    ],
+)
+def test_several_priors_give_the_fits_of_each_and_train_once(name, settings, monkeypatch):
+    trained = []
+    train = schedule.train
+    monkeypatch.setattr(
+        schedule, "train", lambda network, *rest: trained.append(1) or train(network, *rest)
+    )
+    world, logging, log = small_log()
+    together = clickmodels.fit_priors(name, log, world, seed=3, logging=logging, **settings)
+    networks = 0 if name == "PBM" else settings.get("members", 1)
+    assert len(trained) == networks
+    assert list(together) == ["plain", "exposure", "score"]
+    for prior, model in together.items():
+        source = logging if prior == "score" else None
+        alone = clickmodels.fit(
+            name, log, world, seed=3, prior=prior, logging=source, **settings
+        )
+        np.testing.assert_array_equal(model.relevance(), alone.relevance(), err_msg=prior)
+        assert (model.uncertainty is None) == (alone.uncertainty is None)

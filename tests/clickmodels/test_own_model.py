@@ -22,7 +22,7 @@ from model_contract import (
 
 import clickgym
 from clickgym import clickmodels, evaluation, policies
-from clickgym.clickmodels import fitting, registry
+from clickgym.clickmodels import network_fitting, registry
 from clickgym.clickmodels.networks.network import CellNetwork
 from clickgym.clickmodels.networks.numpy import has_gradients
 from clickgym.clickmodels.tablefit.cascade_fit import CascadeFit
@@ -94,7 +94,7 @@ def test_what_is_easily_forgotten_is_told_in_words(own_models, monkeypatch):
 
 
 def test_nobody_writes_the_network_of_a_model_with_a_logit_for_each_cell(own_models):
-    network = fitting.make_network("PairedPBM", small_world(), SLOTS, 4, 4)
+    network = network_fitting.make_network("PairedPBM", small_world(), SLOTS, 4, 4)
     assert isinstance(network, CellNetwork)
     assert has_gradients(network)
     assert network.frozen().examination.shape == ((SLOTS + 1) // 2,)
@@ -140,7 +140,7 @@ def test_a_continuation_without_a_network_has_tables_alone(monkeypatch):
     with pytest.raises(ValueError, match="Plain has no parameters='embedding'"):
         clickmodels.fit("Plain", simulate(), small_world(), parameters="embedding")
     with pytest.raises(ValueError, match="Plain has no network for parameters='embedding'"):
-        fitting.make_network("Plain", small_world(), SLOTS, 4, 4)
+        network_fitting.make_network("Plain", small_world(), SLOTS, 4, 4)
 
 
 def test_a_table_that_is_not_declared_is_told_in_words(own_models, monkeypatch):

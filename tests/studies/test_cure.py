@@ -10,7 +10,7 @@ import pytest
 from clickgym import clickmodels, evaluation, policies, studies
 from clickgym.studies.claims import FAILS, HOLDS, UNDECIDED
 from clickgym.studies.cure.cure_ledger import cure_claims
-from clickgym.studies.cure.cure_tables import summary_table
+from clickgym.studies.cure.cure_tables import losing_table, summary_table
 from clickgym.studies.cure.cures import CURES
 from clickgym.studies.worlds import SMALL_WORLD, logging_of, logs_of, shown_in, user_of, world_of
 
@@ -68,7 +68,8 @@ def test_seeds_draw_worlds():
 
 def test_settings_that_say_nothing_are_refused():
     for changed, text in (({"cures": ("score",)}, "cures must contain 'none'"),
-                          ({"steps": (-1.0,)}, "steps must be from 0")):  # fmt: skip
+                          ({"steps": (-1.0,)}, "steps must be from 0"),
+                          ({"models": ("dCTR",)}, "must have an informed prior")):  # fmt: skip
         with pytest.raises(ValueError, match=text):
             dataclasses.replace(studies.CureStudy.small(), **changed).check()
 
@@ -80,7 +81,8 @@ def made_rows(gaps, lifts):
         {"user": "DBN", "logging": "BM25", "model": "PBM", "cure": cure, "seed": seed,
          "gap": gaps[cure] + noise[seed], "lift": lifts[cure] + noise[seed],
          "deployed": 1.0 + lifts[cure] + noise[seed], "promised": 1.0 + lifts[cure] + gaps[cure],
-         "logging_value": 1.0, "best": 1.5, "never_shown": 0.1}
+         "logging_value": 1.0, "best": 1.5, "never_shown": 0.1,
+         "verdict": "test on a share" if cure == "none" else "deploy"}
         for cure in gaps
         for seed in range(5)
     ]  # fmt: skip
@@ -89,8 +91,8 @@ def made_rows(gaps, lifts):
 @pytest.mark.parametrize(
     ("gaps", "lifts", "verdicts"),
     [
-        ((0.4, 0.1, 0.01), (-0.1, 0.1, 0.1), [HOLDS, HOLDS, HOLDS, HOLDS]),
-        ((-0.4, 0.1, 0.3), (0.1, -0.1, -0.2), [FAILS, FAILS, FAILS, FAILS]),
+        ((0.4, 0.1, 0.01), (-0.1, 0.1, 0.1), [HOLDS, HOLDS, HOLDS, HOLDS, HOLDS]),
+        ((-0.4, 0.1, 0.3), (0.1, -0.1, -0.2), [FAILS, FAILS, FAILS, FAILS, FAILS]),
     ],
 )
 def test_the_ledger_says_what_the_rows_say(gaps, lifts, verdicts):
@@ -108,3 +110,39 @@ def test_the_summary_counts_settings():
     texts = {name: [cell.text for cell in cells] for name, cells in table.rows.items()}
     assert texts["none"][4:7] == ["0", "–", "–"]
     assert texts["exposure"][4:7] == ["1", "1", "+22.2%"]
+    assert texts["none"][8:] == ["0%", "–"]
+    assert texts["exposure"][8:] == ["100%", "0.0%"]
+
+
+def test_careful_policies_below_the_log_are_shown_with_what_cards_say():
+    careful = "exposure, careful"
+    rows = made_rows({"none": 0.2, careful: 0.0}, {"none": -0.2, careful: -0.1})
+    rows += [{**row, "user": "CoCM", "lift": 0.1} for row in rows]
+    (name, cells), *others = losing_table(rows).rows.items()
+    assert not others
+    assert name == f"DBN, BM25, PBM: {careful}"
+    assert [cell.text for cell in cells][3:] == ["5", "0", "0"]
+
+
+def test_cards_are_asked_before_deployment(rows):
+    world, logging = world_of(SMALL_WORLD), logging_of("random", SMALL_WORLD, SLOTS)
+    train, *_ = logs_of("DBN", "random", SMALL_WORLD, SLOTS, IMPRESSIONS, 0)
+    model = clickmodels.fit("PBM", train, world, prior="exposure")
+    policy = policies.max_reward(model, world, SLOTS, pessimism="auto")
+    card = evaluation.deployment_card(policy, train, world, logging=logging)
+    row = row_of(rows, "exposure, careful")
+    assert row["verdict"] == card.verdict
+    assert (row["low"], row["high"]) == pytest.approx((card.deployed.low, card.deployed.high))
+
+
+def test_a_network_without_a_posterior_has_no_pessimism(tmp_path):
+    study = dataclasses.replace(
+        studies.CureStudy.small(), models=("NCM",), frontier=("NCM",),
+        cures=("none", "one sd lower", "exposure, careful"),
+    )  # fmt: skip
+    rows = studies.compute_study(study, tmp_path).rows
+    assert {row["cure"] for row in rows if row["part"] == "curing"} == {
+        "none", "exposure, careful"
+    }  # fmt: skip
+    steps = {row["cure"] for row in rows if row["part"] == "growing pessimism"}
+    assert steps == {"plain, 0", "exposure, 0", "exposure, 1"}

@@ -9,7 +9,7 @@ from conftest import small_world
 from untrained import tensors
 
 from clickgym import clickmodels, data, envs, policies
-from clickgym.clickmodels.fitting import make_network
+from clickgym.clickmodels.network_fitting import make_network
 from clickgym.clickmodels.networks.embeddings import PairEncoder
 
 FAST = {"epochs": 1, "embedding": 4, "hidden": 4}

@@ -210,3 +210,18 @@ def test_picture(card, tmp_path):
     assert labels[0] == "predicted (90%)"
     assert EVIL in labels
     assert (tmp_path / "card.png").stat().st_size > 1_000
+
+
+def test_a_forecast_is_what_the_card_concludes(card, setting):
+    world, _, _, log, witnesses = setting
+    policy = policies.max_reward(clickmodels.fit("UBM", log, world), world, slots=5, restarts=0)
+    told = evaluation.forecast(policy, witnesses)
+    names = ("verdict", "reason", "deployed", "lift", "relative_lift", "traits", "strange")
+    assert all(getattr(told, name) == getattr(card, name) for name in names)
+
+
+def test_a_forecast_refuses_policies_of_another_world(setting):
+    *_, witnesses = setting
+    other = policies.Uniform(data.synthetic_world(n_queries=30, n_docs=15, seed=4), slots=5)
+    with pytest.raises(ValueError, match="policy"):
+        evaluation.forecast(other, witnesses)
