@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -43,16 +44,18 @@ from ..worlds import (
 )
 from .comparison_pictures import (
     compare_table,
+    delivered_line,
     heat_map,
     parting,
     run_picture,
     training_curves,
 )
 
-VERSION = "4"
+VERSION, WARNING_VERSION = "4", "1"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
-_TRAINING = "training agents"
+_TRAINING, _WARNING = "training agents", "looking for warnings"
+_WARNED = {"misplaced": float | None, "warning": str}
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,20 @@ def compare_cell(cell: CompareCell) -> Result:
         "pages": run.agent.pages,
         "history": [asdict(point) for point in run.history],
     }
+
+
+def warning_cell(cell: FitCell) -> Result:
+    """Return what a deployment card warns of in a fitted model: how it predicts clicks by rank.
+
+    The pages are those of the log's test part, which the model was not fitted to.
+    """
+    import_modules(cell.modules)
+    _, _, test = logs_of(
+        cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed
+    )
+    found = evaluation.rank_calibration(fitted_model(cell), test)
+    misplaced = found.misplaced_after if math.isfinite(found.misplaced_after) else None
+    return {"misplaced": misplaced, "warning": found.warning or ""}
 
 
 @lru_cache(maxsize=8)
@@ -204,6 +221,9 @@ class Compare(Study):
         yield Stage(
             "fitting models", fit_cell, learned, FIT_VERSION, FITTED, "fits", required=False
         )
+        yield Stage(
+            _WARNING, warning_cell, learned, WARNING_VERSION, _WARNED, "warnings", required=False
+        )
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         down = {
             name: name != TRUE_USER and registered_class(name).reads_down for name in self.models
@@ -226,10 +246,14 @@ class Compare(Study):
         return settings if cls.learns_from_clicks else settings | {"reward": self.reward}
 
     def rows(self, results: Results) -> list[Row]:
-        """Return a row per agent, model, user and seed, models in the order of the settings."""
+        """Return a row per agent, model, user and seed, models in the order of the settings.
+
+        ``warning`` is what a deployment card says of how the model predicts clicks by rank.
+        """
+        warned = {fit: result["warning"] for fit, result in results.get(_WARNING, ())}
         rows = [
             {"agent": cell.agent, "model": cell.fit.model, "user": cell.fit.user,
-             "seed": cell.fit.seed, **result}
+             "seed": cell.fit.seed, "warning": warned.get(cell.fit, ""), **result}
             for cell, result in results[_TRAINING]
         ]  # fmt: skip
         return sorted(rows, key=lambda row: (self.models.index(row["model"]), row["seed"]))
@@ -263,5 +287,5 @@ class Compare(Study):
         return Report(
             "Agents trained inside click models", "Promised and deployed clicks per page.",
             {"Tables": [compare_table(rows, user) for user in users]}, figures,
-            lines=[f"{line}{parting(fallen):.3f} ({where})"],
+            lines=[delivered_line(rows), f"{line}{parting(fallen):.3f} ({where})"],
         )  # fmt: skip

@@ -23,7 +23,8 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     """Return the table of one user: a row for every agent in every model, in clicks per page."""
     chosen = [row for row in rows if row["user"] == user]
     keys = dict.fromkeys((row["model"], row["agent"]) for row in chosen)
-    labels = tuple(f"{agent} in {model}" for model, agent in keys)
+    warned = {row["model"] for row in chosen if row["warning"]}
+    labels = tuple(f"{agent} in {model}{_MARK if model in warned else ''}" for model, agent in keys)
     metrics = [
         Metric(
             name, bool(lower), digits=0 if name == "pages" else 3,
@@ -33,12 +34,32 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     ]  # fmt: skip
     means = {name: np.mean([row[name] for row in chosen]) for name in _LINES}
     text = ", ".join(f"{label} {means[name]:.3f}" for name, (label, *_) in _LINES.items())
-    table = ResultTable(metrics, f"{user} user, clicks per page; {text}")
+    table = ResultTable(metrics, f"{user} user, clicks per page; {text}{_LEGEND if warned else ''}")
     for (model, agent), label in zip(keys, labels, strict=True):
         part = [row for row in chosen if (row["model"], row["agent"]) == (model, agent)]
         values = {name: [row[name] for row in part] for name in _COLUMNS}
         table.add(label, values, [row["seed"] for row in part])
     return table
+
+
+_MARK = " †"
+_LEGEND = "; †: a deployment card warns of this model's clicks by rank in some seed"
+
+
+def delivered_line(rows: Sequence[Row]) -> str:
+    """Return how many agents in models end at the log's value or above, by means over seeds."""
+    parts: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        parts.setdefault((row["user"], row["model"], row["agent"]), []).append(row)
+    told = []
+    for name, quiet in (("agents in models", False), ("of models without a warning", True)):
+        lifts = [
+            np.mean([row["lift"] for row in part])
+            for part in parts.values()
+            if not (quiet and any(row["warning"] for row in part))
+        ]
+        told.append(f"{sum(lift >= 0 for lift in lifts)} of {len(lifts)} {name}")
+    return f"mean lift of at least 0: {told[0]}, {told[1]}"
 
 
 _LINES = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from clickgym import agents, evaluation
-from clickgym.studies import Compare
-from clickgym.studies.compare.comparison import CompareCell, compare_cell
-from clickgym.studies.engine.artefacts import FitCell
+from clickgym.studies import Compare, compute_study
+from clickgym.studies.compare.comparison import CompareCell, compare_cell, warning_cell
+from clickgym.studies.compare.comparison_pictures import compare_table, delivered_line
+from clickgym.studies.engine.artefacts import FitCell, fitted_model
 from clickgym.studies.engine.grid import cell_key
 from clickgym.studies.worlds import SMALL_WORLD, logs_of, shown_in, user_of, world_of
 
@@ -60,3 +61,32 @@ def test_agents_may_be_held_to_documents_of_the_log():
         for documents in ("shown", "")
     ]
     assert earned[0] <= most + 1e-12 < earned[1]
+
+
+def test_models_are_asked_for_warnings_on_pages_that_they_were_not_fitted_to(tmp_path):
+    study = Compare(
+        ("CascadeUCB1",), ("DBN",), ("CoCM-mismatch",), seeds=1, pages=200, impressions=20_000,
+        world=SMALL_WORLD, slots=5,
+    )  # fmt: skip
+    (row,) = compute_study(study, tmp_path).rows
+    fit = FitCell(
+        "CoCM-mismatch", study.logging, 0, str(tmp_path / "models"), SMALL_WORLD, 20_000, 5,
+        model="DBN",
+    )  # fmt: skip
+    _, _, test = logs_of("CoCM-mismatch", study.logging, SMALL_WORLD, 5, 20_000, 0)
+    found = evaluation.rank_calibration(fitted_model(fit), test)
+    assert found.warning
+    assert warning_cell(fit) == {"misplaced": found.misplaced_after, "warning": found.warning}
+    assert row["warning"] == found.warning
+    assert "DBN †" in compare_table([row], "CoCM-mismatch").to_markdown()
+
+
+def test_rows_that_end_at_the_logs_value_are_counted():
+    rows = [
+        {"user": "DBN", "model": model, "agent": agent, "lift": lift, "warning": warning}
+        for model, warning in (("PBM", ""), ("DBN", "misplaced"))
+        for agent, lifts in (("PPO", (0.1, -0.05)), ("SAC", (-0.1, 0.05)))
+        for lift in lifts
+    ]
+    line = delivered_line(rows)
+    assert "2 of 4 agents in models, 1 of 2 of models without a warning" in line
