@@ -43,6 +43,7 @@ from .cure_tables import (
 from .cures import CURES, PLAIN, Cure, can_have, choose_policy
 
 VERSION = "2"
+PARTS = "cures", "frontier", "safe"
 NO_MODEL = "none"  # instead of a click model, for policies learned from the log itself
 _CURING, _FRONTIER, _SAFE = "curing", "growing pessimism", "policies without a click model"
 _SAMPLES = 5_000  # rankings of policies that are not deterministic
@@ -212,6 +213,10 @@ class CureStudy(Study):
     steps: tuple[float, ...] = setting(
         (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0), "the steps, in standard deviations"
     )
+    parts: tuple[str, ...] = setting(
+        PARTS, "parts of the study: cures, growing pessimism, policies without a click model",
+        flag="part", choices=PARTS, later=True,
+    )  # fmt: skip
     seeds: int = setting(5)
     world: WorldSetting = setting(WorldSetting(n_queries=100, n_docs=30))
     impressions: int = setting(100_000, least=10)
@@ -229,6 +234,8 @@ class CureStudy(Study):
         """Raise where the study could not run; the world is loaded for it."""
         super().check()
         require_generative(self.models)
+        if PARTS[0] not in self.parts:
+            raise ValueError(f"parts must contain {PARTS[0]!r}, which the others are compared with")
         if PLAIN not in self.cures:
             raise ValueError(f"cures must contain {PLAIN!r}, which the others are compared with")
         informed = any(CURES[name].prior != "plain" for name in self.cures if name in CURES)
@@ -255,9 +262,11 @@ class CureStudy(Study):
             ]
 
         yield Stage(_CURING, cure_cell, cells(self.models, cures=self.cures), VERSION, _RESULT)
-        steps = cells(self.frontier, steps=self.steps) if self.steps else []
+        growing = self.steps and "frontier" in self.parts
+        steps = cells(self.frontier, steps=self.steps) if growing else []
         yield Stage(_FRONTIER, cure_cell, steps, VERSION, _RESULT, folder="frontier")
-        safe = [SafeCell(*place, names=self.safe) for place in places] if self.safe else []
+        names = self.safe if "safe" in self.parts else ()
+        safe = [SafeCell(*place, names=names) for place in places] if names else []
         yield Stage(_SAFE, safe_cell, safe, VERSION, _RESULT, folder="safe")
 
     def rows(self, results: Results) -> list[Row]:

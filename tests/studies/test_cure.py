@@ -66,8 +66,15 @@ def test_seeds_draw_worlds():
     assert {cell.world.seed for cell in stages[0].cells} == {0, 1}
 
 
+def test_parts_may_be_left_out():
+    study = dataclasses.replace(studies.CureStudy.small(), parts=("cures", "safe"))
+    cells = {stage.name: len(stage.cells) for stage in study.stages(None, {})}
+    assert cells == {"curing": 1, "growing pessimism": 0, "policies without a click model": 1}
+
+
 def test_settings_that_say_nothing_are_refused():
     for changed, text in (({"cures": ("score",)}, "cures must contain 'none'"),
+                          ({"parts": ("safe",)}, "parts must contain 'cures'"),
                           ({"steps": (-1.0,)}, "steps must be from 0"),
                           ({"models": ("dCTR",)}, "must have an informed prior")):  # fmt: skip
         with pytest.raises(ValueError, match=text):
