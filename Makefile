@@ -38,20 +38,20 @@ check: $(READY)
 	$(BIN)/python tests/architecture.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/environments.py
-	$(BIN)/python benchmarks/rewards.py
-	$(BIN)/python benchmarks/scores.py
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/ppo.py
-	$(BIN)/python benchmarks/ratings.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/recommenders.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/off_policy.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/given_set.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/counterfactual.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/warning_signs.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/clickmodels.py --out runs/bench
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --no-ncm --json runs/bench/growth.json
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/growth.py --members --json runs/bench/members.json
+	$(BIN)/python benchmarks environments
+	$(BIN)/python benchmarks rewards
+	$(BIN)/python benchmarks scores
+	$(BIN)/python benchmarks reading
+	$(BIN)/python benchmarks ppo
+	$(BIN)/python benchmarks ratings
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks recommenders
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks off_policy
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks given_set
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks counterfactual
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks warning_signs
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks clickmodels --out runs/bench
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --no-ncm --json runs/bench/growth.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --members --json runs/bench/members.json
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .typing .mypy_cache .ruff_cache .pytest_cache

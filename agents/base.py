@@ -57,7 +57,7 @@ class Agent:
     pages : int
         Result pages shown so far, which is what a budget counts.
     budget : int
-        Pages that are enough on the standard task (benchmarks/agents.py), whatever its user.
+        Pages that are enough on the standard task (``python benchmarks agents``), for any user.
     budget_reading_down : int or None
         Pages that reach 99% of its final share there where the user reads down the page, if those
         are fewer.

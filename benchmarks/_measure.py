@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import pkgutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -54,8 +55,9 @@ def _time(work: Work, repeats: int) -> float:
 def new_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser that knows ``--json``."""
     parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+        f"python benchmarks {Path(sys.argv[0]).stem}", description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, help="file for the rows: name, value, unit")
     return parser
 
@@ -97,7 +99,7 @@ def judge(value: float, bar: float | None, unit: str = "") -> str:
 def find(package: str, name: str) -> Any:
     """Return what is called ``name`` in a module below ``clickgym.package``, wherever it lies.
 
-    Hence a benchmark runs on trees that keep their modules elsewhere (see ``against.py``).
+    Hence a benchmark runs on trees that keep their modules elsewhere (see ``speed/against.py``).
     """
     root = importlib.import_module(f"clickgym.{package}")
     for module in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):

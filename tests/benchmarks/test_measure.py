@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-
+import _measure as measure
 import pytest
 from looping import loop_over
-
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
-sys.path.insert(0, str(FOLDER))
-measure = importlib.import_module("_measure")
-against = importlib.import_module("against")
-sys.path.remove(str(FOLDER))
+from speed import against
 
 
 def test_works_are_timed_in_turn():
@@ -61,11 +53,3 @@ def test_trees_are_compared_by_the_median_ratio_of_speeds():
 def test_rows_of_different_benchmarks_are_not_compared():
     with pytest.raises(ValueError, match="rows differ: fit beside pages"):
         against.compare([rows(1.0, 1.0)], [rows(1.0, 1.0)[::-1]])
-
-
-def test_every_benchmark_can_write_its_rows():
-    assert len(against.BENCHMARKS) > 5
-    for name in against.BENCHMARKS:
-        assert "save_rows(options.json" in (FOLDER / f"{name}.py").read_text().replace(
-            "arguments.json", "options.json"
-        ), name

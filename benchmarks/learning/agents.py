@@ -1,6 +1,6 @@
 """How much of what can be earned each agent learns, with how many pages and in how much time.
 
-    python benchmarks/agents.py [--agents PPO SAC] [--task small] [--picture FILE]
+    python benchmarks agents [--agents PPO SAC] [--task small] [--picture FILE]
 
 The standard task: 100 queries of 30 candidates, ten slots, a true DBN user and a true
 CoCM-mismatch user, and exact expected clicks as the reward, as inside a learned model (--reward

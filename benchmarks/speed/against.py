@@ -1,9 +1,9 @@
 """Compare the speed of two trees: a benchmark on each in turn, and the median ratio of each row.
 
-    python benchmarks/against.py OLD_TREE NEW_TREE environments
-    python benchmarks/against.py OLD_TREE NEW_TREE growth --rounds 5 -- --no-ncm --sizes 100000
+    python benchmarks against OLD_TREE NEW_TREE environments
+    python benchmarks against OLD_TREE NEW_TREE growth --rounds 5 -- --no-ncm --sizes 100000
 
-Runs this folder's own benchmark files, so that both trees do the same work, with each tree's own
+Runs this tree's own benchmark files, so that both trees do the same work, with each tree's own
 ``.venv`` where it has one. What follows ``--`` goes to the benchmark. Ratios are speeds, the new
 tree's by the old one's: above 1 is faster. Exits with 1 if a row is below ``--least``; measure such
 a row again alone.
@@ -19,9 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from _measure import Row, load_rows, new_parser, new_table, save_rows, show
-
-HERE = Path(__file__).resolve().parent
-BENCHMARKS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != "against")
+from _rooms import BENCHMARKS, HERE
 
 
 def measure(tree: Path, benchmark: str, arguments: list[str]) -> list[Row]:
@@ -29,7 +27,7 @@ def measure(tree: Path, benchmark: str, arguments: list[str]) -> list[Row]:
     own = tree / ".venv" / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "clickgym").symlink_to(tree)
-        command = [own if own.exists() else sys.executable, HERE / f"{benchmark}.py"]
+        command = [own if own.exists() else sys.executable, HERE, benchmark]
         subprocess.run(
             [*command, "--json", Path(folder) / "rows.json", *arguments],
             env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": folder}, cwd=folder,
@@ -58,7 +56,7 @@ def main() -> int:
     parser = new_parser(__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("benchmark", choices=BENCHMARKS)
+    parser.add_argument("benchmark", choices=[name for name in BENCHMARKS if name != "against"])
     parser.add_argument("--rounds", type=int, default=5, help="alternating runs of each tree")
     parser.add_argument("--least", type=float, default=0.9, help="the lowest ratio that is well")
     given, own = list(sys.argv[1:]), []

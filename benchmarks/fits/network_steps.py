@@ -1,6 +1,6 @@
 """How many pages should a step of training take? NCM on logs of three lengths.
 
-    python benchmarks/network_steps.py
+    python benchmarks network_steps
 
 The embedded world with 30 candidates a query, a CoCM-mismatch user, pages of the ε-oracle. Each log
 is split as everywhere (80% to fit, 10% to validate, 10% to test), and NCM is trained by 32, 64 and

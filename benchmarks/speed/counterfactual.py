@@ -1,6 +1,6 @@
 """How fast ranking metrics on non-shuffled traffic are: pairs of a log, and scoring functions.
 
-    python benchmarks/counterfactual.py            (or: make bench)
+    python benchmarks counterfactual            (or: make bench)
 
 One thread. A million impressions of ten products out of thirty, 1,000 queries, 200,000 distinct
 sets of products, 5% of the products clicked. The marginals of the logging policy are computed once

@@ -1,7 +1,7 @@
 """Do FCM and VCM find their users again, and what can no log of clicks tell?
 
-    python benchmarks/vertical_fits.py [--json FILE]
-    python benchmarks/vertical_fits.py --direction 1 2 3
+    python benchmarks vertical_fits [--json FILE]
+    python benchmarks vertical_fits --direction 1 2 3
 
 500,000 impressions of 200 queries with 20 documents each, ten in random order on a page, with a
 block of one of four types at a random position; perplexity on 100,000 other pages. Errors are means

@@ -1,6 +1,6 @@
 """What the choices that papers leave unsaid do to recommenders: P@10 on ratings of one's own.
 
-    python benchmarks/recommender_choices.py path/to/ml-latest-small
+    python benchmarks recommender_choices path/to/ml-latest-small
 
 80% of the ratings to learn from (seed 0); the mean over three seeds of ties and starts, and their
 range. Below it, why ties matter: how many items share a user's highest item-based estimate, and

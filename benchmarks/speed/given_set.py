@@ -1,6 +1,6 @@
 """How fast rank marginals given the displayed set are, and orders drawn given it.
 
-    python benchmarks/given_set.py            (or: make bench)
+    python benchmarks given_set            (or: make bench)
 
 One thread, Plackett-Luce pages as they are drawn, out of three times as many candidates; nearly
 all sets are distinct, and equal ones are not folded. Work is timed in turn, round after round; the

@@ -1,6 +1,6 @@
 """Fitting click models: quality beside time, CLAX's and ours on the same log, in one run.
 
-    python benchmarks/clickmodels.py --out FOLDER
+    python benchmarks clickmodels --out FOLDER
 
 The log: 100,000 pages that a true DBN user saw in uniformly random order (1,000 queries drawn by a
 power law of 1.12, 10 documents, all shown), 10,000 more to validate and 10,000 to test. Perplexity
@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from clickgym import clickmodels, data, envs, evaluation, policies
 
 REQUIREMENTS = ("clax-models==0.1.1", "jax==0.7.2", "torch==2.13.0")
-VENV = Path(__file__).resolve().parent.parent / ".venv-clax"
+VENV = Path(__file__).resolve().parents[2] / ".venv-clax"
 MODELS = ("PBM", "UBM", "DBN", "DCM", "CCM")
 PARTS = {"train": 100_000, "validation": 10_000, "test": 10_000}
 WORSE, FASTER = 1e-4, 20  # the bars

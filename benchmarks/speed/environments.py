@@ -1,6 +1,6 @@
 """How many result pages a second: every number from one run, beside what the machine can do.
 
-    python benchmarks/environments.py            (or: make bench)
+    python benchmarks environments            (or: make bench)
 
 A page is one query, K = 10 slots shown, clicks drawn, and the next query. Work that is compared is
 timed in turn, round after round, and the best round of each counts, so that a busy moment of the

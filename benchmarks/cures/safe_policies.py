@@ -1,6 +1,6 @@
 """What policies learned from a log are worth to its user, with and without a click model.
 
-    OMP_NUM_THREADS=1 python benchmarks/safe_policies.py [--seeds 1] [--no-pi-opt]
+    OMP_NUM_THREADS=1 python benchmarks safe_policies [--seeds 1] [--no-pi-opt]
 
 100 queries of 30 candidates of the embedded world, ten slots, 100,000 impressions. The values are
 expected clicks a page, of up to 20,000 pages drawn per policy where they cannot be counted.

@@ -1,6 +1,6 @@
 """How long the warning signs take on a log of 1,000,000 impressions: seconds for each.
 
-    python benchmarks/warning_signs.py            (or: make bench)
+    python benchmarks warning_signs            (or: make bench)
 """
 
 from __future__ import annotations

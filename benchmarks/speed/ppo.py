@@ -1,6 +1,6 @@
 """Training frames a second of Stable-Baselines3's PPO: one native batch against eight loops.
 
-    python benchmarks/ppo.py            (or: make bench)
+    python benchmarks ppo            (or: make bench)
 
 Both train on the same environment (1,000 queries, 10 candidates, 136 features): clickgym/DBN-v0,
 and clickgym/Learned-v0 around a PBM, a UBM and an NCM that were fitted to 20,000 logged pages of a

@@ -1,6 +1,6 @@
 """What ratings of the size of MovieLens 1M cost: seconds and memory, from the file to the clicks.
 
-    python benchmarks/ratings.py            (or: make bench)
+    python benchmarks ratings            (or: make bench)
 
 About a million synthetic ratings, 6,040 users of 3,706 items, are made, written as a file of
 MovieLens 1M and read again, split, and become a world with its fingerprint and the seven true

@@ -1,6 +1,6 @@
 """How many rankings a second a search can score: expected clicks of ten-slot pages.
 
-    python benchmarks/scores.py            (or: make bench)
+    python benchmarks scores            (or: make bench)
 
 Rankings of 100 queries with 30 candidates, in batches of 8,192 (NCM: 1,024), one thread unless
 said; models with random parameters, NCM (embeddings and state of 64) fitted to a short log, so that

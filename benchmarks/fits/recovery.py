@@ -1,6 +1,6 @@
 """Does a fitted model find the user again? Every structure on its own user's clicks.
 
-    python benchmarks/recovery.py
+    python benchmarks recovery
 
 1,000,000 impressions of uniform rankings of the embedded world with ten documents a query, tables
 fitted with the defaults, perplexity on 50,000 other pages. The error of examination is relative,

@@ -1,6 +1,6 @@
 """How many pages a second agents can learn from, by what they learn from: a batch of 256 pages.
 
-    python benchmarks/rewards.py            (or: make bench)
+    python benchmarks rewards            (or: make bench)
 
 100 queries of 30 candidates, ten slots, an environment around a learned model, ids as
 observations: "clicks" are sampled, "expected_clicks" their exact expectation, "conditional_clicks"

@@ -1,6 +1,6 @@
 """Train one click model of CLAX, in CLAX's own virtual environment (see clickmodels.py).
 
-    python benchmarks/_clax_run.py PBM FOLDER PAIRS RUNS
+    python benchmarks/fits/_clax_run.py PBM FOLDER PAIRS RUNS
 
 Reads ``train.npz``, ``validation.npz`` and ``test.npz`` of FOLDER, each with query_doc_ids (n, K)
 from 1 to PAIRS and clicks (n, K); writes ``PBM.npz`` there: log P(C_k = 1 | c_1 .. c_{k-1}) of the

@@ -1,6 +1,6 @@
 """How fast off-policy estimates are: pseudoinverse weights, their set-up, importance weights.
 
-    python benchmarks/off_policy.py            (or: make bench)
+    python benchmarks off_policy            (or: make bench)
 
 One thread. Work is timed in turn, round after round; the best round of each counts. "plain" are
 references of our own, straight from the definitions (a dense pseudoinverse, a loop over rows), on

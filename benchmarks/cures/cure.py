@@ -1,7 +1,7 @@
 """What informed priors and pessimism make of Max-Reward, and what a posterior costs.
 
-    python benchmarks/cure.py --seeds 0 1 --prior exposure
-    python benchmarks/cure.py --seeds 0 --models NCM
+    python benchmarks cure --seeds 0 1 --prior exposure
+    python benchmarks cure --seeds 0 --models NCM
 
 PBM, UBM and DBN tables (or the ``--models`` given) fitted to 100,000 impressions of
 {DBN, CoCM, CoCM-mismatch} users under {epsilon-oracle, LambdaMART, BM25}, 100 queries of

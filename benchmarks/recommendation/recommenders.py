@@ -1,6 +1,6 @@
 """How long recommenders take to learn and to fill ten places for every user, and their memory.
 
-    python benchmarks/recommenders.py            (or: make bench)
+    python benchmarks recommenders            (or: make bench)
 
 The embedded ratings in the shape of ml-1m: 6,040 users, 3,706 items, about a million ratings, 80%
 of them to learn from. Each recommender runs in a process of its own, one thread; its time is all of

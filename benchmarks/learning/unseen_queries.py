@@ -1,8 +1,8 @@
 """What agents that look at features have learned about queries that they never saw.
 
-    python benchmarks/unseen_queries.py [--queries 1000] [--picture FILE]
+    python benchmarks unseen_queries [--queries 1000] [--picture FILE]
 
-The users of the standard task (see benchmarks/agents.py) ask 80% of the queries while an agent
+The users of the standard task (see ``agents.py``) ask 80% of the queries while an agent
 trains, from exact expected clicks, for its own budget; then they ask the others, too. LambdaMART
 learns from the true grades of the same 80%. "share" is the part of the way from a random ranking to
 the best one found that the ranking has gone, on the queries trained on and on the others apart.

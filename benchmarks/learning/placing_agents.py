@@ -1,6 +1,6 @@
 """Do agents learn where a vertical block helps?
 
-    python benchmarks/placing_agents.py [--plain] [--top] [--picture FILE] [--json FILE]
+    python benchmarks placing_agents [--plain] [--top] [--picture FILE] [--json FILE]
 
 PolicyGradient and PPO in clickgym/Federated-v0: 20 queries of 20 documents, ten slots, a true FCM
 user whose blocks are images, video, news and locations (four queries each, four without any), and

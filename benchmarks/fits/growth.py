@@ -1,6 +1,6 @@
 """How fitting grows with the log, and what an ensemble costs.
 
-    python benchmarks/growth.py [--json FILE]
+    python benchmarks growth [--json FILE]
 
 The embedded world (1,000 queries; `--docs` candidates a query), the DBN user, the ε-oracle at
 T = 0.1. For each number of impressions, in a process of its own so that its peak memory is its own:

@@ -1,6 +1,6 @@
 """How many rows a second the reader of tables takes: CSV and Parquet with string ids.
 
-    python benchmarks/reading.py            (or: make bench)
+    python benchmarks reading            (or: make bench)
 
 A log of 2 million rows: 200,000 pages of ten documents, 5,000 queries with 30 documents each, ids
 such as "https://shop.example/item/12345", ranks and clicks as whole numbers. From the file to the

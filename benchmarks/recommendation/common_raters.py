@@ -1,6 +1,6 @@
 """Why item-based neighbours do better among popular candidates: common raters and ties.
 
-    python benchmarks/common_raters.py
+    python benchmarks common_raters
 
 Embedded ratings of the shape of MovieLens 1M (seed 0), 500 users: among each user's 300 most
 popular candidates, as in "clickgym recommend curse --preset full", and among all.

@@ -1,0 +1,1 @@
+"""How much of what can be earned agents learn."""

@@ -1,0 +1,1 @@
+"""What ratings and recommenders cost, and why recommenders differ."""
