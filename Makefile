@@ -49,6 +49,7 @@ bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks given_set
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks counterfactual
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks warning_signs
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks caution
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks clickmodels --out runs/bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --no-ncm --json runs/bench/growth.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --members --json runs/bench/members.json
