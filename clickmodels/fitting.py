@@ -176,9 +176,10 @@ def fit_priors(
                 f"for {name} with parameters={parameters!r}"
             )
     trained: Trained = {}
-    how = (seed, parameters, members, bootstrap, trained)
     return {
-        prior: _fit_prior(name, log, world, *how, **settings, **choice)
+        prior: _fit_prior(
+            name, log, world, seed, parameters, members, bootstrap, trained, **settings, **choice
+        )
         for prior, choice in choices.items()
     }
 

@@ -3,13 +3,8 @@
 from .card.card_studies import CardCalibration, CardTest
 from .claims import Claim, Finding
 from .compare.comparison import Compare, CompareCell, compare_cell
-from .compare.comparison_pictures import (
-    compare_table,
-    heat_map,
-    parting,
-    run_picture,
-    training_curves,
-)
+from .compare.comparison_pictures import heat_map, parting, run_picture, training_curves
+from .compare.comparison_tables import compare_table
 from .constants import CLICK_MODELS, LOGGINGS, ORACLE, SHIFT_MODELS, TEST_POLICIES, USERS
 from .cure.cure_study import CureStudy
 from .curse.curse_pictures import curse_picture, curse_table

@@ -42,14 +42,8 @@ from ..worlds import (
     user_of,
     world_of,
 )
-from .comparison_pictures import (
-    compare_table,
-    delivered_line,
-    heat_map,
-    parting,
-    run_picture,
-    training_curves,
-)
+from .comparison_pictures import heat_map, parting, run_picture, training_curves
+from .comparison_tables import compare_table, delivered_line, summary_table
 
 VERSION, WARNING_VERSION = "4", "1"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
@@ -273,7 +267,7 @@ class Compare(Study):
         }
 
     def report(self, rows: list[Row]) -> Report:
-        """Return a table per user, the heat map, training curves and the largest fall."""
+        """Return a summary, a table per user, heat map, training curves and the largest fall."""
         users = list(dict.fromkeys(self.users))
         figures = {
             f"training-{user}.png": (f"Training, {user} user", training_curves(rows, user))
@@ -286,6 +280,9 @@ class Compare(Study):
         line = "largest fall of a deployed value while the promise rose: "
         return Report(
             "Agents trained inside click models", "Promised and deployed clicks per page.",
-            {"Tables": [compare_table(rows, user) for user in users]}, figures,
+            {
+                "Summary": [summary_table(rows)],
+                "Tables": [compare_table(rows, user) for user in users],
+            }, figures,
             lines=[delivered_line(rows), f"{line}{parting(fallen):.3f} ({where})"],
         )  # fmt: skip

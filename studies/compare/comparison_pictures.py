@@ -1,4 +1,4 @@
-"""Tables, heat maps and training curves of the comparison of agents."""
+"""Heat maps and training curves of the comparison of agents."""
 
 from __future__ import annotations
 
@@ -7,60 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...evaluation import Metric, ResultTable, interval
+from ...evaluation import interval
 from ...evaluation.reporting.figures import BEST, LOGGING, MAX_REWARD, PROMISED, RANDOM, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Row = dict[str, Any]
-_COLUMNS = {  # what is compared: True where lower is better, None where neither is
-    "pages": None, "promised": None, "deployed": False, "gap": None, "regret": True, "lift": False,
-}  # fmt: skip
-
-
-def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
-    """Return the table of one user: a row for every agent in every model, in clicks per page."""
-    chosen = [row for row in rows if row["user"] == user]
-    keys = dict.fromkeys((row["model"], row["agent"]) for row in chosen)
-    warned = {row["model"] for row in chosen if row["warning"]}
-    labels = tuple(f"{agent} in {model}{_MARK if model in warned else ''}" for model, agent in keys)
-    metrics = [
-        Metric(
-            name, bool(lower), digits=0 if name == "pages" else 3,
-            exclude=labels if lower is None else (), arrow=lower is not None,
-        )
-        for name, lower in _COLUMNS.items()
-    ]  # fmt: skip
-    means = {name: np.mean([row[name] for row in chosen]) for name in _LINES}
-    text = ", ".join(f"{label} {means[name]:.3f}" for name, (label, *_) in _LINES.items())
-    table = ResultTable(metrics, f"{user} user, clicks per page; {text}{_LEGEND if warned else ''}")
-    for (model, agent), label in zip(keys, labels, strict=True):
-        part = [row for row in chosen if (row["model"], row["agent"]) == (model, agent)]
-        values = {name: [row[name] for row in part] for name in _COLUMNS}
-        table.add(label, values, [row["seed"] for row in part])
-    return table
-
-
-_MARK = " †"
-_LEGEND = "; †: a deployment card warns of this model's clicks by rank in some seed"
-
-
-def delivered_line(rows: Sequence[Row]) -> str:
-    """Return how many agents in models end at the log's value or above, by means over seeds."""
-    parts: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        parts.setdefault((row["user"], row["model"], row["agent"]), []).append(row)
-    told = []
-    for name, quiet in (("agents in models", False), ("of models without a warning", True)):
-        lifts = [
-            np.mean([row["lift"] for row in part])
-            for part in parts.values()
-            if not (quiet and any(row["warning"] for row in part))
-        ]
-        told.append(f"{sum(lift >= 0 for lift in lifts)} of {len(lifts)} {name}")
-    return f"mean lift of at least 0: {told[0]}, {told[1]}"
-
+from ..engine.rows import Row
 
 _LINES = {
     "best": ("best", BEST, ":"),

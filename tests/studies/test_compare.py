@@ -7,7 +7,11 @@ from pathlib import Path
 from clickgym import agents, evaluation
 from clickgym.studies import Compare, compute_study
 from clickgym.studies.compare.comparison import CompareCell, compare_cell, warning_cell
-from clickgym.studies.compare.comparison_pictures import compare_table, delivered_line
+from clickgym.studies.compare.comparison_tables import (
+    compare_table,
+    delivered_line,
+    summary_table,
+)
 from clickgym.studies.engine.artefacts import FitCell, fitted_model
 from clickgym.studies.engine.grid import cell_key
 from clickgym.studies.worlds import SMALL_WORLD, logs_of, shown_in, user_of, world_of
@@ -88,5 +92,9 @@ def test_rows_that_end_at_the_logs_value_are_counted():
         for agent, lifts in (("PPO", (0.1, -0.05)), ("SAC", (-0.1, 0.05)))
         for lift in lifts
     ]
+    rows = [{**row, "promised": 2.0, "deployed": 1.0, "gap": 1.0, "seed": 0} for row in rows]
+    texts = {name: [cell.text for cell in row] for name, row in summary_table(rows).rows.items()}
+    assert texts["PPO"][-2:] == ["+0.025", "2 of 2"]
+    assert texts["inside DBN"][-2:] == ["+0.000", "1 of 2"]
     line = delivered_line(rows)
     assert "2 of 4 agents in models, 1 of 2 of models without a warning" in line
