@@ -10,7 +10,7 @@ export CLICKGYM_DATA
 # One BLAS or OpenMP thread a process: several on a small machine slow each other down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow check bench setup clean
+.PHONY: demo test test-slow check bench docs setup clean
 
 setup: $(READY)
 
@@ -53,6 +53,9 @@ bench: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks clickmodels --out runs/bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --no-ncm --json runs/bench/growth.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks growth --members --json runs/bench/members.json
+
+docs: $(READY)
+	$(BIN)/python -m pytest -c tests/pytest.ini tests/test_docs.py -n 2 --dist worksteal
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .typing .mypy_cache .ruff_cache .pytest_cache
