@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 Work = Callable[[], object]
+Clock = Callable[[], float]
 
 
 class Row(NamedTuple):
@@ -26,7 +27,9 @@ class Row(NamedTuple):
     unit: str
 
 
-def time_in_turn(works: Mapping[str, Work], rounds: int, seconds: float = 0.0) -> dict[str, float]:
+def time_in_turn(
+    works: Mapping[str, Work], rounds: int, seconds: float = 0.0, clock: Clock = time.perf_counter
+) -> dict[str, float]:
     """Return the seconds that a call of each work takes in its best round.
 
     Works are timed in turn, round after round, so that a busy moment of the machine does not fall
@@ -38,18 +41,18 @@ def time_in_turn(works: Mapping[str, Work], rounds: int, seconds: float = 0.0) -
     for name, work in works.items():
         if seconds:
             work()
-            repeats[name] = max(int(seconds / _time(work, 1)), 1)
+            repeats[name] = max(int(seconds / _time(work, 1, clock)), 1)
     for _ in range(rounds):
         for name, work in works.items():
-            best[name] = min(best[name], _time(work, repeats[name]) / repeats[name])
+            best[name] = min(best[name], _time(work, repeats[name], clock) / repeats[name])
     return best
 
 
-def _time(work: Work, repeats: int) -> float:
-    start = time.perf_counter()
+def _time(work: Work, repeats: int, clock: Clock) -> float:
+    start = clock()
     for _ in range(repeats):
         work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def new_parser(description: str | None) -> argparse.ArgumentParser:

@@ -124,9 +124,12 @@ def fit(
         With ``seen`` (Q, N), the documents that the log showed, and the world's fingerprint;
         members of an ensemble have what their bootstrap showed.
     """
-    return fit_priors(
+    checks.choice(prior, PRIORS, "prior")
+    if logging is not None and prior != SCORE:
+        raise ValueError(f"logging is for prior='score', not prior={prior!r}")
+    return _fit_all(
         name, log, world, (prior,), seed, validation, parameters, members, bootstrap, logging,
-        **settings,
+        settings,
     )[prior]  # fmt: skip
 
 
@@ -134,7 +137,7 @@ def fit_priors(
     name: str,
     log: ClickLog,
     world: World,
-    priors: Iterable[str] = PRIORS,
+    priors: Iterable[str],
     seed: int = 0,
     validation: ClickLog | None = None,
     parameters: str = "table",
@@ -145,9 +148,36 @@ def fit_priors(
 ) -> dict[str, ClickModel]:
     """Return what ``fit`` gives with each of ``priors``, by prior.
 
-    A network is trained once for all of them, because priors come in after its training. All else
-    is as in ``fit``; ``logging`` is for "score" alone.
+    A network that mini-batches train (NCM, embeddings) is trained once for all of them, because
+    priors come in after its training. All else is as in ``fit``; ``logging`` is for "score" alone.
+
+    Parameters
+    ----------
+    priors : names of priors, at least one
     """
+    priors = [priors] if isinstance(priors, str) else list(priors)
+    if not priors:
+        raise ValueError("priors must name one prior at least")
+    return _fit_all(
+        name, log, world, priors, seed, validation, parameters, members, bootstrap, logging,
+        settings,
+    )  # fmt: skip
+
+
+def _fit_all(
+    name: str,
+    log: ClickLog,
+    world: World,
+    priors: Sequence[str],
+    seed: int,
+    validation: ClickLog | None,
+    parameters: str,
+    members: int | None,
+    bootstrap: bool,
+    logging: Any,
+    settings: dict[str, Any],
+) -> dict[str, ClickModel]:
+    """Check what ``fit`` was given, and return the model of each prior."""
     if name not in names():
         what = "cannot be fitted" if name in registered() else "is not a click model"
         raise ValueError(f"{name!r} {what}; known: {', '.join(names())}")
@@ -160,28 +190,22 @@ def fit_priors(
             raise ValueError(f"validation has {validation.slots} slots, log {log.slots}")
         if not validation.impressions > 0:
             raise ValueError("validation has no impressions")
-        settings["validation"] = validation
+        settings = {**settings, "validation": validation}
     check_parameters(name, parameters)
     if members is not None:
         members = checks.positive_integer(members, "members")
     choices: dict[str, dict[str, Any]] = {}
-    several = len(priors := tuple(dict.fromkeys(priors))) > 1
     for prior in priors:
-        source = None if several and prior != SCORE else logging
-        covariate = read_covariate(prior, log, world, source)
+        covariate = read_covariate(prior, log, world, logging if prior == SCORE else None)
         choices[prior] = {} if covariate is None else {"covariate": covariate}
         if covariate is not None and not takes_prior(name, parameters):
             raise ValueError(
                 f"prior={prior!r} is for tables by pair that table_fit fits, and for networks, not "
                 f"for {name} with parameters={parameters!r}"
             )
-    trained: Trained = {}
-    return {
-        prior: _fit_prior(
-            name, log, world, seed, parameters, members, bootstrap, trained, **settings, **choice
-        )
-        for prior, choice in choices.items()
-    }
+    trained: Trained | None = {} if len(choices) > 1 else None
+    how = name, log, world, seed, parameters, members, bootstrap, trained
+    return {prior: _fit_prior(*how, {**settings, **more}) for prior, more in choices.items()}
 
 
 def _fit_prior(
@@ -192,8 +216,8 @@ def _fit_prior(
     parameters: str,
     members: int | None,
     bootstrap: bool,
-    trained: Trained,
-    **settings: Any,
+    trained: Trained | None,
+    settings: dict[str, Any],
 ) -> ClickModel:
     """Return the model or ensemble of one prior; networks of other priors are in ``trained``."""
     cls = registered_class(name)
@@ -259,7 +283,7 @@ def _fit_one(
     world: World,
     seed: int,
     parameters: str,
-    trained: Trained,
+    trained: Trained | None,
     **settings: Any,
 ) -> ClickModel:
     """Ask a class with a ``fit`` of its own; else fit its tables, or train its network."""
@@ -282,7 +306,7 @@ def _fit_bootstraps(
     weights: Floats,
     seeds: Sequence[int],
     parameters: str,
-    trained: Trained,
+    trained: Trained | None,
     **settings: Any,
 ) -> list[ClickModel]:
     """Return a model fitted to ``log`` with each of M ``weights`` (n, M) for its rows.

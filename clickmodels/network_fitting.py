@@ -37,21 +37,24 @@ def fit_network(
     log: ClickLog,
     world: World,
     seed: int,
-    trained: Trained,
+    trained: Trained | None,
     validation: ClickLog | None = None,
     training: str = "released",
     covariate: Floats | None = None,
     **changes: Any,
 ) -> ClickModel:
-    """Return the model of the class's network, trained by mini-batches unless it is in ``trained``.
+    """Return the model of the class's network, trained by mini-batches.
 
-    With a ``covariate`` (Q * N,) the table that goes with it says what the log hardly showed.
+    ``trained`` keeps networks for the fits of other priors, and has those that were trained for
+    them; None keeps none. With a ``covariate`` (Q * N,) the table that goes with it says what the
+    log hardly showed.
     """
     from .networks.network import seeded
     from .networks.schedule import TrainingSettings, train
     from .networks.support import Support
 
-    if seed not in trained:
+    network = None if trained is None else trained.get(seed)
+    if network is None:
         settings = TrainingSettings.named(training, **changes)
         with seeded(seed):
             network = make_network(
@@ -59,13 +62,14 @@ def fit_network(
             )
         network.drop(settings.dropout, seed)
         train(network, log, seed, validation, settings)
-        trained[seed] = network
+        if trained is not None:
+            trained[seed] = network
     if covariate is None:
-        return trained[seed].frozen()
+        return network.frozen()
     table = informing_class(cls)
     assert table is not None
     fitted = fit_tables(table, log, world, [seed], covariate=covariate)[0]
-    return trained[seed].informed(Support.of(fitted, count_shown(log, world)))
+    return network.informed(Support.of(fitted, count_shown(log, world)))
 
 
 def informing_class(cls: type[ClickModel]) -> type[ClickModel] | None:

@@ -12,27 +12,18 @@ included. Processor time, the best of ``--rounds`` taken in turn.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 
-from _measure import Row, new_parser, new_table, save_rows, show
+from _measure import Row, new_parser, new_table, save_rows, show, time_in_turn
 
 from clickgym import clickmodels, data, envs, policies
+from clickgym.clickmodels.registry import registered_class
 
 MODELS = ("PBM", "UBM", "DBN", "NCM")
 FIT_BAR, SEARCH_BAR = 2.0, 1.5  # times the work without caution, at most
 SETTINGS = {"epochs": 3}  # of networks: the searches are what is timed
-
-
-def best_seconds(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the processor time of each work in its best round."""
-    best = dict.fromkeys(works, float("inf"))
-    for _ in range(rounds):
-        for name, work in works.items():
-            start = time.process_time()
-            work()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
 
 
 def hold_to(ratio: float, bar: float) -> str:
@@ -42,7 +33,7 @@ def hold_to(ratio: float, bar: float) -> str:
 
 def time_fits(name: str, log: data.ClickLog, world: data.World, rounds: int) -> dict[str, float]:
     """Return the seconds of what is added to the search for the parameters of a table fit."""
-    fit = getattr(clickmodels, name).table_fit
+    fit = registered_class(name).table_fit
 
     def search() -> None:
         fold = fit.fold(log, world)
@@ -55,24 +46,27 @@ def time_fits(name: str, log: data.ClickLog, world: data.World, rounds: int) -> 
         "informed prior": lambda: clickmodels.fit(name, log, world, prior="exposure"),
         "lower(0.16)": lambda: fitted.lower(0.16),
     }
-    return best_seconds(works, rounds)
+    return time_in_turn(works, rounds, clock=time.process_time)
 
 
 def time_searches(
     name: str, log: data.ClickLog, world: data.World, rounds: int
 ) -> dict[str, float]:
     """Return the seconds of searches for the best rankings, without caution and with it."""
-    settings = SETTINGS if getattr(clickmodels, name).table_fit is None else {}
+    settings = SETTINGS if registered_class(name).table_fit is None else {}
     models = clickmodels.fit_priors(name, log, world, ("plain", "exposure"), **settings)
 
     def search(prior: str, pessimism: float | str) -> Callable[[], object]:
-        return lambda: policies.max_reward(models[prior], world, pessimism=pessimism)
+        def work() -> object:  # in a copy, which has worked nothing out yet
+            return policies.max_reward(copy.deepcopy(models[prior]), world, pessimism=pessimism)
+
+        return work
 
     works = {
         "plain": search("plain", 0), "informed": search("exposure", 0),
         "careful": search("exposure", "auto"),
     }  # fmt: skip
-    return best_seconds(works, rounds)
+    return time_in_turn(works, rounds, clock=time.process_time)
 
 
 def main() -> None:
@@ -89,7 +83,7 @@ def main() -> None:
     heads: tuple[str, ...] = ("parameters alone", "with posterior", "informed prior", "lower(0.16)")
     table = new_table("Fits, seconds", "model", *heads, "posterior and lower / alone")
     for name in options.models:
-        if getattr(clickmodels, name).table_fit is None:
+        if registered_class(name).table_fit is None:
             continue
         seconds = time_fits(name, log, world, options.rounds)
         ratio = (seconds["with posterior"] + seconds["lower(0.16)"]) / seconds["parameters alone"]

@@ -70,6 +70,8 @@ class ResultTable:
         What the rows are, the heading of their names.
     least_seeds : int
         Intervals over fewer seeds are not shown.
+    note : str
+        What the legend says last.
 
     Examples
     --------
@@ -87,8 +89,9 @@ class ResultTable:
         interval_name: str = "95% bootstrap interval over test pages",
         subject: str = "model",
         least_seeds: int = 2,
+        note: str = "",
     ) -> None:
-        self.subject, self.least_seeds = subject, least_seeds
+        self.subject, self.least_seeds, self.note = subject, least_seeds, note
         self.metrics = {metric.name: metric for metric in metrics}
         if len(self.metrics) < len(metrics) or not metrics:
             raise ValueError("metrics must be columns with different names, at least one")
@@ -223,6 +226,8 @@ class ResultTable:
             parts.append(f"†: not significantly worse than {', '.join(sorted(names))}")
         if any({*metric.brackets} & {*self._rows} for metric in self.metrics.values()):
             parts.append("(in brackets): must not be compared")
+        if self.note:
+            parts.append(self.note)
         legend = "; ".join(parts)
         return f"{legend[:1].upper()}{legend[1:]}." if legend else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -49,7 +48,7 @@ VERSION, WARNING_VERSION = "4", "1"
 TRUE_USER = "true user"  # instead of a click model: the agent learns from the user itself
 _SAMPLES, _EXPENSIVE_SAMPLES = 5_000, 1_000  # rankings of stochastic policies in the report
 _TRAINING, _WARNING = "training agents", "looking for warnings"
-_WARNED = {"misplaced": float | None, "warning": str}
+_WARNED = {"warning": str}
 
 
 @dataclass(frozen=True)
@@ -110,17 +109,15 @@ def compare_cell(cell: CompareCell) -> Result:
 
 
 def warning_cell(cell: FitCell) -> Result:
-    """Return what a deployment card warns of in a fitted model: how it predicts clicks by rank.
+    """Return what a deployment card says of how a fitted model predicts its log's clicks by rank.
 
-    The pages are those of the log's test part, which the model was not fitted to.
+    "" where it has nothing to warn of.
     """
     import_modules(cell.modules)
-    _, _, test = logs_of(
+    train, *_ = logs_of(
         cell.user, cell.logging, cell.world, cell.slots, cell.impressions, cell.seed
     )
-    found = evaluation.rank_calibration(fitted_model(cell), test)
-    misplaced = found.misplaced_after if math.isfinite(found.misplaced_after) else None
-    return {"misplaced": misplaced, "warning": found.warning or ""}
+    return {"warning": evaluation.rank_calibration(fitted_model(cell), train).warning or ""}
 
 
 @lru_cache(maxsize=8)
@@ -215,9 +212,7 @@ class Compare(Study):
         yield Stage(
             "fitting models", fit_cell, learned, FIT_VERSION, FITTED, "fits", required=False
         )
-        yield Stage(
-            _WARNING, warning_cell, learned, WARNING_VERSION, _WARNED, "warnings", required=False
-        )
+        yield Stage(_WARNING, warning_cell, learned, WARNING_VERSION, _WARNED, folder="warnings")
         spent = dict.fromkeys(self.agents, self.pages) | dict(self.budgets)
         down = {
             name: name != TRUE_USER and registered_class(name).reads_down for name in self.models
@@ -242,12 +237,13 @@ class Compare(Study):
     def rows(self, results: Results) -> list[Row]:
         """Return a row per agent, model, user and seed, models in the order of the settings.
 
-        ``warning`` is what a deployment card says of how the model predicts clicks by rank.
+        ``warning`` is what a deployment card says of how the model predicts clicks by rank, ""
+        where it has nothing to warn of, and None where nobody asked: of the true user.
         """
         warned = {fit: result["warning"] for fit, result in results.get(_WARNING, ())}
         rows = [
             {"agent": cell.agent, "model": cell.fit.model, "user": cell.fit.user,
-             "seed": cell.fit.seed, "warning": warned.get(cell.fit, ""), **result}
+             "seed": cell.fit.seed, "warning": warned.get(cell.fit), **result}
             for cell, result in results[_TRAINING]
         ]  # fmt: skip
         return sorted(rows, key=lambda row: (self.models.index(row["model"]), row["seed"]))
@@ -269,6 +265,7 @@ class Compare(Study):
     def report(self, rows: list[Row]) -> Report:
         """Return a summary, a table per user, heat map, training curves and the largest fall."""
         users = list(dict.fromkeys(self.users))
+        learned = [row for row in rows if row["model"] != TRUE_USER]
         figures = {
             f"training-{user}.png": (f"Training, {user} user", training_curves(rows, user))
             for user in users
@@ -281,8 +278,11 @@ class Compare(Study):
         return Report(
             "Agents trained inside click models", "Promised and deployed clicks per page.",
             {
-                "Summary": [summary_table(rows)],
+                "Summary": [summary_table(learned)] if learned else [],
                 "Tables": [compare_table(rows, user) for user in users],
             }, figures,
-            lines=[delivered_line(rows), f"{line}{parting(fallen):.3f} ({where})"],
+            lines=[
+                *([delivered_line(learned)] if learned else ()),
+                f"{line}{parting(fallen):.3f} ({where})",
+            ],
         )  # fmt: skip

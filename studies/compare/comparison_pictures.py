@@ -9,11 +9,11 @@ import numpy as np
 
 from ...evaluation import interval
 from ...evaluation.reporting.figures import BEST, LOGGING, MAX_REWARD, PROMISED, RANDOM, new_figure
+from ..engine.rows import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-from ..engine.rows import Row
 
 _LINES = {
     "best": ("best", BEST, ":"),

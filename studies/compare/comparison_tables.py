@@ -19,7 +19,7 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
     """Return the table of one user: a row for every agent in every model, in clicks per page."""
     chosen = [row for row in rows if row["user"] == user]
     keys = dict.fromkeys((row["model"], row["agent"]) for row in chosen)
-    warned = {row["model"] for row in chosen if row["warning"]}
+    warned = {row["model"] for row in chosen if row.get("warning")}
     labels = tuple(f"{agent} in {model}{_MARK if model in warned else ''}" for model, agent in keys)
     metrics = [
         Metric(
@@ -29,7 +29,8 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
         for name, lower in _COLUMNS.items()
     ]  # fmt: skip
     text = ", ".join(f"{label} {mean_of(chosen, key).mean:.3f}" for key, label in _LINES.items())
-    table = ResultTable(metrics, f"{user} user, clicks per page; {text}{_LEGEND if warned else ''}")
+    title, note = f"{user} user, clicks per page; {text}", _LEGEND if warned else ""
+    table = ResultTable(metrics, title, note=note)
     for (model, agent), label in zip(keys, labels, strict=True):
         part = [row for row in chosen if (row["model"], row["agent"]) == (model, agent)]
         values = {name: [row[name] for row in part] for name in _COLUMNS}
@@ -38,15 +39,16 @@ def compare_table(rows: Sequence[Row], user: str) -> ResultTable:
 
 
 _LINES = {"best": "best", "logging_value": "logging policy", "random": "random"}
-_MARK = " †"
-_LEGEND = "; †: a deployment card warns of this model's clicks by rank in some seed"
+_MARK = " ‡"
+_LEGEND = "‡: a deployment card warns of how this model predicts clicks by rank, in some seed"
 
 
 def summary_table(rows: Sequence[Row]) -> PlainTable:
     """Return a row for each agent and for each model, over all others and all users."""
+    counts = [(len(distinct(rows, key)), key) for key in ("user", "seed")]
+    over = " and ".join(f"{count} {key}{'s' if count > 1 else ''}" for count, key in counts)
     table = PlainTable(
-        f"Over {len(distinct(rows, 'user'))} users and {len(distinct(rows, 'seed'))} seeds, clicks "
-        "per page", "agent or model",
+        f"Over {over}, clicks per page", "agent or model",
         ["promised", "deployed", "gap", "lift", "at the log's value or above"],
         "at the log's value or above: by the mean lift over seeds, of the agent's models and "
         "users, or the model's agents and users.",
@@ -58,26 +60,31 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         values = [mean_of(part, key).mean for key in ("promised", "deployed", "gap")]
         table.add(name, [
             *(f"{value:.3f}" for value in values), f"{mean_of(part, 'lift').mean:+.3f}",
-            f"{sum(lift >= 0 for lift in lifts)} of {len(lifts)}",
+            _count(lifts),
         ])  # fmt: skip
     return table
 
 
 def delivered_line(rows: Sequence[Row]) -> str:
-    """Return how many agents in models end at the log's value or above, by means over seeds."""
-    told = []
-    for name, part in (
-        ("agents in models", rows),
-        ("of models without a warning", _without_warning(rows)),
-    ):
-        lifts = _mean_lifts(part)
-        told.append(f"{sum(lift >= 0 for lift in lifts)} of {len(lifts)} {name}")
-    return f"mean lift of at least 0: {told[0]}, {told[1]}"
+    """Return how often the log's value is reached, by means over seeds.
+
+    Each agent in each model for each user counts once; models of which nobody knows whether the
+    card warns of them are counted among all alone.
+    """
+    asked: dict[tuple[str, str], list[str | None]] = {}
+    for row in rows:
+        asked.setdefault((row["user"], row["model"]), []).append(row.get("warning"))
+    quiet = {place for place, warnings in asked.items() if set(warnings) == {""}}
+    every = _mean_lifts(rows)
+    silent = _mean_lifts([row for row in rows if (row["user"], row["model"]) in quiet])
+    return (
+        f"mean lift at or above 0: {_count(every)} (agent, model, user), {_count(silent)} where "
+        "a deployment card has nothing to say against the model's clicks by rank"
+    )
 
 
-def _without_warning(rows: Sequence[Row]) -> list[Row]:
-    warned = {(row["user"], row["model"]) for row in rows if row["warning"]}
-    return [row for row in rows if (row["user"], row["model"]) not in warned]
+def _count(lifts: Sequence[float]) -> str:
+    return f"{sum(lift >= 0 for lift in lifts)} of {len(lifts)}"
 
 
 def _mean_lifts(rows: Sequence[Row]) -> list[float]:

@@ -75,8 +75,13 @@ def _judge_cards(rows: Sequence[Row]) -> tuple[Finding, ...]:
         wrong += [np.mean(told)] if told else []
         missed += [np.mean(gains)] if gains else []
     return (
-        every_above(f"{_WRONG:g} - share of those told to deploy that end below the log",
-                    {"": _WRONG - np.array(wrong)}),
-        every_above(f"0.5 - share of lifts above {_GAIN:.0%} not told to deploy",
-                    {"": 0.5 - np.array(missed)}),
+        every_above(
+            f"{_WRONG:g} - share of policies told to deploy that end below the log",
+            {"": _WRONG - np.array(wrong)} if wrong else {},
+        ),
+        every_above(
+            f"0.5 - share of policies with a lift above {_GAIN:.0%} of the log's value that are "
+            "not told to deploy",
+            {"": 0.5 - np.array(missed)} if missed else {},
+        ),
     )  # fmt: skip

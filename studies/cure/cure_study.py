@@ -42,7 +42,7 @@ from .cure_tables import (
 )
 from .cures import CURES, PLAIN, Cure, can_have, choose_policy
 
-VERSION = "2"
+VERSION, CURING_VERSION = "1", "2"
 PARTS = "cures", "frontier", "safe"
 NO_MODEL = "none"  # instead of a click model, for policies learned from the log itself
 _CURING, _FRONTIER, _SAFE = "curing", "growing pessimism", "policies without a click model"
@@ -116,7 +116,7 @@ def cure_cell(cell: CureCell) -> Result:
             "pessimism": policy.found.pessimism, "promised": policy.found.promise,
         }  # fmt: skip
         if cell.cures:
-            told = evaluation.forecast(policy, _witnesses(*_log_of(cell)), cell.seed)
+            told = evaluation.forecast(policy, _witnesses(*_log_of(cell)))
             numbers |= {
                 "verdict": told.verdict, "low": told.deployed.low, "high": told.deployed.high,
             }  # fmt: skip
@@ -214,7 +214,9 @@ class CureStudy(Study):
         (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0), "the steps, in standard deviations"
     )
     parts: tuple[str, ...] = setting(
-        PARTS, "parts of the study: cures, growing pessimism, policies without a click model",
+        PARTS,
+        "what to compute: cures, frontier (pessimism that grows step by step), safe (policies "
+        "without a click model)",
         flag="part", choices=PARTS, later=True,
     )  # fmt: skip
     seeds: int = setting(5)
@@ -238,7 +240,7 @@ class CureStudy(Study):
             raise ValueError(f"parts must contain {PARTS[0]!r}, which the others are compared with")
         if PLAIN not in self.cures:
             raise ValueError(f"cures must contain {PLAIN!r}, which the others are compared with")
-        informed = any(CURES[name].prior != "plain" for name in self.cures if name in CURES)
+        informed = any(CURES[name].prior != "plain" for name in self.cures)
         for name in self.models:
             if informed and not takes_prior(name):
                 raise ValueError(f"models must have an informed prior for these cures, not {name}")
@@ -255,13 +257,15 @@ class CureStudy(Study):
         ]
 
         def cells(models: tuple[str, ...], **more: Any) -> list[CureCell]:
-            return [
+            return [  # the models of a log in turn, because they share its witnesses
                 CureCell(user, logging, model, seed, world, impressions, slots, **more)
                 for user, logging, seed, world, impressions, slots in places
                 for model in longest_first(models)
             ]
 
-        yield Stage(_CURING, cure_cell, cells(self.models, cures=self.cures), VERSION, _RESULT)
+        yield Stage(
+            _CURING, cure_cell, cells(self.models, cures=self.cures), CURING_VERSION, _RESULT
+        )
         growing = self.steps and "frontier" in self.parts
         steps = cells(self.frontier, steps=self.steps) if growing else []
         yield Stage(_FRONTIER, cure_cell, steps, VERSION, _RESULT, folder="frontier")

@@ -44,8 +44,9 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         f"Each number of settings is out of {count} where no other is named, by means over seeds. "
         "mean |gap|: of the settings' mean |promised - deployed| over seeds. least against no "
         "cure: the worst setting's deployed value as a change of the uncured one. never shown: "
-        "share of slots with documents that the log never showed for the query. told to deploy: by "
-        "the deployment card, of all settings and seeds; wrongly: of these below the log.",
+        "share of slots with documents that the log never showed for the query. told to deploy: "
+        "share of settings and seeds in which the deployment card says so; wrongly: share of these "
+        "that end below the log.",
     )  # fmt: skip
     plain = setting_means(rows, PLAIN, "deployed")
     for cure in distinct(rows, "cure"):
@@ -73,7 +74,7 @@ def losing_table(rows: Sequence[Row]) -> PlainTable:
     table = PlainTable(
         "Careful policies that end below the log: settings by means over seeds, clicks per page",
         "user, log, model: cure", ["deployed", "log", "lift", *VERDICTS],
-        "The last columns: of how many seeds' policies the deployment card says so.",
+        "The last columns: in how many seeds the deployment card says so.",
     )  # fmt: skip
     for cure in CAREFUL:
         for place, lift in setting_means(rows, cure, "lift").items():

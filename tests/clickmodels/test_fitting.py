@@ -14,6 +14,7 @@ from model_contract import simulate
 from clickgym import clickmodels, data
 from clickgym.clickmodels.fitting import is_random, takes_parameters
 from clickgym.clickmodels.networks import schedule
+from clickgym.clickmodels.uncertainty.exposure import PRIORS
 from clickgym.data import ClickLog
 
 
@@ -124,6 +125,7 @@ def test_a_pair_never_seen_has_the_mean_of_the_others(name):
         ("PBM", {}),
         ("NCM", {"epochs": 2, "embedding": 4, "hidden": 4}),
         ("NCM", {"epochs": 1, "embedding": 4, "hidden": 4, "members": 2}),
+        ("NCM", {"epochs": 1, "embedding": 4, "hidden": 4, "members": 2, "bootstrap": False}),
         ("UBM", {"epochs": 1, "embedding": 4, "hidden": 4, "parameters": "embedding"}),
     ],
 )
@@ -134,7 +136,9 @@ def test_several_priors_give_the_fits_of_each_and_train_once(name, settings, mon
         schedule, "train", lambda network, *rest: trained.append(1) or train(network, *rest)
     )
     world, logging, log = small_log()
-    together = clickmodels.fit_priors(name, log, world, seed=3, logging=logging, **settings)
+    together = clickmodels.fit_priors(
+        name, log, world, PRIORS, seed=3, logging=logging, **settings
+    )
     networks = 0 if name == "PBM" else settings.get("members", 1)
     assert len(trained) == networks
     assert list(together) == ["plain", "exposure", "score"]
@@ -143,5 +147,34 @@ def test_several_priors_give_the_fits_of_each_and_train_once(name, settings, mon
         alone = clickmodels.fit(
             name, log, world, seed=3, prior=prior, logging=source, **settings
         )
-        np.testing.assert_array_equal(model.relevance(), alone.relevance(), err_msg=prior)
-        assert (model.uncertainty is None) == (alone.uncertainty is None)
+        ours, theirs = (getattr(one, "members", [one]) for one in (model, alone))
+        for mine, other in zip(ours, theirs, strict=True):
+            assert_same(mine.state(), other.state())
+            assert (mine.uncertainty is None) == (other.uncertainty is None)
+            if mine.uncertainty is not None:
+                assert_same(mine.uncertainty.strengths, other.uncertainty.strengths)
+                assert mine.uncertainty.numbers == other.uncertainty.numbers
+
+
+def assert_same(arrays, others):
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+def test_one_of_several_priors_may_go_without_the_logging_policy():
+    world, logging, log = small_log()
+    assert list(clickmodels.fit_priors("PBM", log, world, "plain", logging=logging)) == ["plain"]
+    assert list(clickmodels.fit_priors("PBM", log, world, ["exposure", "plain"])) == [
+        "exposure", "plain",
+    ]  # fmt: skip
+
+
+def test_priors_that_are_none_are_refused():
+    world, logging, log = small_log()
+    for priors, text in (([], "priors must name one"), (["flat"], "prior must be one of"),
+                         (["score"], "needs logging")):  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            clickmodels.fit_priors("PBM", log, world, priors)
+    with pytest.raises(ValueError, match="logging is for prior='score', not prior='plain'"):
+        clickmodels.fit("PBM", log, world, logging=logging)

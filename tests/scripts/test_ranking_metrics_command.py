@@ -90,7 +90,8 @@ def test_a_policy_that_did_not_make_the_log_is_doubted(files):
         ]) == 0  # fmt: skip
 
 
-def test_scores_in_ids_of_ones_own_are_compared_and_ties_are_shown(tmp_path, capsys):
+def test_scores_in_ids_of_ones_own_are_compared_and_ties_are_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # short names, which tables do not break
     rng = np.random.default_rng(0)
     names = np.array(["shoe", "hat", "bag", "sock"])
     rows = ["query,document,rank,click,page"]
@@ -104,7 +105,7 @@ def test_scores_in_ids_of_ones_own_are_compared_and_ties_are_shown(tmp_path, cap
     table += [f"q{q},{name},{score}" for q in range(3) for name, score in
               zip(names, (1.0, 9.0, 1.0, 0.5), strict=True)]  # fmt: skip
     (tmp_path / "scores.csv").write_text("\n".join(table))
-    words = ["ranking-metrics", "own", f"{tmp_path}/log.csv", "--scores", f"{tmp_path}/scores.csv"]
+    words = ["ranking-metrics", "own", "log.csv", "--scores", "scores.csv"]
     assert main(words) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "1 pages that show a document twice are left out" in text

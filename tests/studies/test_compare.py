@@ -67,7 +67,7 @@ def test_agents_may_be_held_to_documents_of_the_log():
     assert earned[0] <= most + 1e-12 < earned[1]
 
 
-def test_models_are_asked_for_warnings_on_pages_that_they_were_not_fitted_to(tmp_path):
+def test_models_that_misplace_clicks_are_marked(tmp_path):
     study = Compare(
         ("CascadeUCB1",), ("DBN",), ("CoCM-mismatch",), seeds=1, pages=200, impressions=20_000,
         world=SMALL_WORLD, slots=5,
@@ -77,24 +77,26 @@ def test_models_are_asked_for_warnings_on_pages_that_they_were_not_fitted_to(tmp
         "CoCM-mismatch", study.logging, 0, str(tmp_path / "models"), SMALL_WORLD, 20_000, 5,
         model="DBN",
     )  # fmt: skip
-    _, _, test = logs_of("CoCM-mismatch", study.logging, SMALL_WORLD, 5, 20_000, 0)
-    found = evaluation.rank_calibration(fitted_model(fit), test)
+    train, *_ = logs_of("CoCM-mismatch", study.logging, SMALL_WORLD, 5, 20_000, 0)
+    found = evaluation.rank_calibration(fitted_model(fit), train)
     assert found.warning
-    assert warning_cell(fit) == {"misplaced": found.misplaced_after, "warning": found.warning}
+    assert warning_cell(fit) == {"warning": found.warning}
     assert row["warning"] == found.warning
-    assert "DBN †" in compare_table([row], "CoCM-mismatch").to_markdown()
+    text = compare_table([row], "CoCM-mismatch").to_markdown()
+    assert "CascadeUCB1 in DBN ‡" in text
+    assert "‡: a deployment card warns" in text
 
 
 def test_rows_that_end_at_the_logs_value_are_counted():
     rows = [
         {"user": "DBN", "model": model, "agent": agent, "lift": lift, "warning": warning}
-        for model, warning in (("PBM", ""), ("DBN", "misplaced"))
+        for model, warning in (("PBM", ""), ("DBN", "misplaced"), ("NCM", None))
         for agent, lifts in (("PPO", (0.1, -0.05)), ("SAC", (-0.1, 0.05)))
         for lift in lifts
     ]
     rows = [{**row, "promised": 2.0, "deployed": 1.0, "gap": 1.0, "seed": 0} for row in rows]
     texts = {name: [cell.text for cell in row] for name, row in summary_table(rows).rows.items()}
-    assert texts["PPO"][-2:] == ["+0.025", "2 of 2"]
+    assert texts["PPO"][-2:] == ["+0.025", "3 of 3"]
     assert texts["inside DBN"][-2:] == ["+0.000", "1 of 2"]
     line = delivered_line(rows)
-    assert "2 of 4 agents in models, 1 of 2 of models without a warning" in line
+    assert "3 of 6 (agent, model, user), 1 of 2 where a deployment card has nothing" in line

@@ -106,6 +106,8 @@ def test_the_ledger_says_what_the_rows_say(gaps, lifts, verdicts):
     names = ("none", "exposure", "exposure, careful")
     rows = made_rows(dict(zip(names, gaps, strict=True)), dict(zip(names, lifts, strict=True)))
     assert [claim.verdict for claim in cure_claims(rows)] == verdicts
+    hidden = [{**row, "verdict": "do not deploy", "lift": -0.1} for row in rows]
+    assert cure_claims(hidden)[-1].verdict == UNDECIDED
     one = [row for row in rows if row["seed"] == 0]
     assert {claim.verdict for claim in cure_claims(one)} == {UNDECIDED}
 
@@ -140,6 +142,14 @@ def test_cards_are_asked_before_deployment(rows):
     row = row_of(rows, "exposure, careful")
     assert row["verdict"] == card.verdict
     assert (row["low"], row["high"]) == pytest.approx((card.deployed.low, card.deployed.high))
+
+
+def test_cures_of_the_plain_prior_alone_need_no_scores(tmp_path):
+    study = dataclasses.replace(
+        studies.CureStudy.small(), cures=("none", "one sd lower"), parts=("cures",)
+    )
+    rows = studies.compute_study(study, tmp_path).rows
+    assert [row["cure"] for row in rows] == ["none", "one sd lower"]
 
 
 def test_a_network_without_a_posterior_has_no_pessimism(tmp_path):

@@ -212,16 +212,22 @@ def test_picture(card, tmp_path):
     assert (tmp_path / "card.png").stat().st_size > 1_000
 
 
-def test_a_forecast_is_what_the_card_concludes(card, setting):
-    world, _, _, log, witnesses = setting
-    policy = policies.max_reward(clickmodels.fit("UBM", log, world), world, slots=5, restarts=0)
-    told = evaluation.forecast(policy, witnesses)
-    names = ("verdict", "reason", "deployed", "lift", "relative_lift", "traits", "strange")
-    assert all(getattr(told, name) == getattr(card, name) for name in names)
+def test_a_forecast_is_the_calibrations_word_on_the_evidence(setting):
+    world, _, logging, log, witnesses = setting
+    policy = policies.stochastic(clickmodels.fit("UBM", log, world).relevance(), 0.3, slots=5, world=world)
+    told = evaluation.forecast(policy, witnesses, seed=3)
+    traits = find_traits(gather(policy, witnesses, 3).numbers)
+    found = shipped_calibrations().scores.predict(traits)
+    assert told.traits == traits
+    ends = (told.relative_lift.value, told.relative_lift.low, told.relative_lift.high)
+    assert ends == pytest.approx((found.centre, found.low, found.high))
+    assert told.deployed.low == pytest.approx((1.0 + found.low) * witnesses.earned.value)
+    card = evaluation.deployment_card(policy, log, world, None, logging, 3, witnesses=witnesses)
+    assert (card.verdict, card.deployed) == (told.verdict, told.deployed)
 
 
 def test_a_forecast_refuses_policies_of_another_world(setting):
     *_, witnesses = setting
     other = policies.Uniform(data.synthetic_world(n_queries=30, n_docs=15, seed=4), slots=5)
-    with pytest.raises(ValueError, match="policy"):
+    with pytest.raises(ValueError, match="another world"):
         evaluation.forecast(other, witnesses)
