@@ -214,7 +214,8 @@ def test_picture(card, tmp_path):
 
 def test_a_forecast_is_the_calibrations_word_on_the_evidence(setting):
     world, _, logging, log, witnesses = setting
-    policy = policies.stochastic(clickmodels.fit("UBM", log, world).relevance(), 0.3, slots=5, world=world)
+    scores = clickmodels.fit("UBM", log, world).relevance()
+    policy = policies.stochastic(scores, 0.3, slots=5, world=world)
     told = evaluation.forecast(policy, witnesses, seed=3)
     traits = find_traits(gather(policy, witnesses, 3).numbers)
     found = shipped_calibrations().scores.predict(traits)
