@@ -95,6 +95,7 @@ def without_times(rows):
     return [{key: row[key] for key in row if not key.endswith("seconds")} for row in rows]
 
 
+@pytest.mark.slow
 def test_every_study_runs_on_a_cluster(cluster, tmp_path):
     for name in SMALL:
         if name == "learning" and not find_spec("lightgbm"):
