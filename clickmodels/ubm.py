@@ -73,15 +73,18 @@ class UBM(WithAttractiveness, ClickModel):
         """Return P(C_k = 1) of pages laid out slot by slot, (K, n), without checks."""
         slots, n = columns.shape
         values = self._attractiveness.columns(query, columns)
-        latest = np.zeros((slots + 1, n))  # P(the latest click so far is at this rank)
+        latest = np.empty((slots + 1, n))  # P(the latest click so far is at this rank)
         latest[0] = 1.0
-        result = np.empty((slots, n))
+        result, clicked = np.empty((slots, n)), np.empty((slots, n))
         for slot in range(slots):
-            state = latest[: slot + 1]
-            result[slot] = self.examination[slot, : slot + 1] @ state  # P(examined)
+            ranks = slot + 1
+            state, examined = latest[:ranks], self.examination[slot, :ranks]
+            np.matmul(examined, state, out=result[slot])
             result[slot] *= values[slot]
-            state -= state * (self.examination[slot, : slot + 1, None] * values[slot])
-            latest[slot + 1] = result[slot]
+            moved = np.multiply(examined[:, None], values[slot], out=clicked[:ranks])
+            moved *= state
+            state -= moved
+            latest[ranks] = result[slot]
         return result
 
     def sample_columns(self, query: Integers, columns: Integers, rng: Generator) -> Booleans:

@@ -40,17 +40,8 @@ class DeploymentCard:
 
     Attributes
     ----------
-    verdict : str
-        "deploy", "test on a share" or "do not deploy".
-    reason : str
-        Why, in a sentence.
-    deployed : Estimate
-        The predicted value with its 90% interval (``low``, ``high``), which need not lie evenly
-        around it; ``stderr`` is that of a normal distribution with an interval of this width.
-    lift : Estimate
-        The same minus what the log earned.
-    relative_lift : Estimate
-        The same as a share of what the log earned.
+    verdict, reason, deployed, lift, relative_lift, traits, strange, calibration
+        What is predicted, as in ``Forecast``.
     earned : Estimate
         The mean clicks of the log's pages; its interval has 95%.
     promises : tuple of Promise
@@ -63,11 +54,6 @@ class DeploymentCard:
         What ``warn`` says, of the models given, or of the witnesses without any.
     unknown : tuple of UnknownDocument
         What the policy shows most of those documents that the log hardly showed.
-    traits : dict of float
-        What the interval was computed from (``docs/deployment_card.md``).
-    strange : tuple of str
-        Traits outside of what the calibration has seen.
-    calibration : Calibration
     policy : str
         What the policy is called.
     """
