@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
@@ -135,7 +136,7 @@ def test_commands_in_the_docs_name_options_that_there_are(capsys):
         blocks = re.findall(rf"^clickgym ((?:{names}) .+?)(?:  +#.*)?$", text, re.MULTILINE)
         inline = re.findall(r"`clickgym ([a-z][^`]*--[^`]+)`", text)
         for command in (*blocks, *inline):
-            error = refusal(command.split(), capsys)
+            error = refusal(shlex.split(command), capsys)
             assert error.endswith("unrecognized arguments: --patience=3\n"), (page, command, error)
             found += 1
     assert found > 20

@@ -75,7 +75,9 @@ def write(content):
 
 
 def copy_other(path, other):
-    path.write_bytes(other.read_bytes() if other != path else b"other")
+    """Write what another file holds, or something else where that is the same."""
+    content = other.read_bytes()
+    path.write_bytes(content if content != path.read_bytes() else b"other")
 
 
 BOTH = [
