@@ -34,6 +34,7 @@ from ..worlds import (
 from .cure_ledger import RULES, cure_claims
 from .cure_pictures import cured_picture, frontier_picture
 from .cure_tables import (
+    card_line,
     frontier_table,
     losing_table,
     safe_table,
@@ -307,6 +308,7 @@ class CureStudy(Study):
             "What click models promise and users deliver, with and without cures.",
             tables, figures, {"Ledger of claims": ledger_section(lines, RULES)},
             {"ledger.md": ledger_markdown(lines, RULES)}, printed=[summary],
+            lines=[card_line(cured)],
         )  # fmt: skip
 
 

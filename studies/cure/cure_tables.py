@@ -90,6 +90,14 @@ def losing_table(rows: Sequence[Row]) -> PlainTable:
     return table
 
 
+def card_line(rows: Sequence[Row]) -> str:
+    """Return how often deployment cards' intervals cover what policies earn."""
+    asked = [row for row in rows if row.get("low") is not None]
+    covered = sum(row["low"] <= row["deployed"] <= row["high"] for row in asked)
+    share = f" ({covered / len(asked):.1%})" if asked else ""
+    return f"deployment cards: 90% intervals cover {covered} of {len(asked)} policies{share}"
+
+
 def setting_table(rows: Sequence[Row], user: str, logging: str) -> ResultTable:
     """Return the table of one user and log, a row for each model and cure."""
     chosen = where(rows, user=user, logging=logging)

@@ -10,7 +10,7 @@ import pytest
 from clickgym import clickmodels, evaluation, policies, studies
 from clickgym.studies.claims import FAILS, HOLDS, UNDECIDED
 from clickgym.studies.cure.cure_ledger import cure_claims
-from clickgym.studies.cure.cure_tables import losing_table, summary_table
+from clickgym.studies.cure.cure_tables import card_line, losing_table, summary_table
 from clickgym.studies.cure.cures import CURES
 from clickgym.studies.worlds import SMALL_WORLD, logging_of, logs_of, shown_in, user_of, world_of
 
@@ -121,6 +121,13 @@ def test_the_summary_counts_settings():
     assert texts["exposure"][4:7] == ["1", "1", "+22.2%"]
     assert texts["none"][8:] == ["0%", "–"]
     assert texts["exposure"][8:] == ["100%", "0.0%"]
+
+
+def test_intervals_that_cover_are_counted():
+    rows = [{"low": low, "high": 2.0, "deployed": 1.0} for low in (0.5, 0.9, 1.5)]
+    rows.append({"low": None, "high": None, "deployed": 1.0})
+    assert "2 of 3 policies (66.7%)" in card_line(rows)
+    assert "0 of 0 policies" in card_line(rows[3:])
 
 
 def test_careful_policies_below_the_log_are_shown_with_what_cards_say():
