@@ -155,7 +155,7 @@ def fit_priors(
     ----------
     priors : names of priors, at least one
     """
-    priors = [priors] if isinstance(priors, str) else list(priors)
+    priors = [priors] if isinstance(priors, str) else list(dict.fromkeys(priors))
     if not priors:
         raise ValueError("priors must name one prior at least")
     return _fit_all(
