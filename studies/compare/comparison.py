@@ -11,6 +11,7 @@ from typing import Any, NotRequired, Self
 from ... import agents, envs, evaluation, policies
 from ...agents import Agent
 from ...agents.task import TRAINING_REWARDS
+from ...clickmodels.fitting import takes_prior
 from ...clickmodels.registry import registered_class
 from ...clickmodels.uncertainty.exposure import PLAIN, PRIORS
 from ...common import checks
@@ -195,6 +196,9 @@ class Compare(Study):
             checks.positive_integer(pages, "budgets", 0)
         require_generative([name for name in self.models if name != TRUE_USER])
         read_pessimism(self.pessimism)
+        for name in self.models:
+            if self.prior != PLAIN and name != TRUE_USER and not takes_prior(name):
+                raise ValueError(f"models must have an informed prior for --prior, not {name}")
 
     def stages(self, folder: Path, results: Results) -> Iterator[Stage]:
         """Give the fits, then the training runs."""
@@ -229,6 +233,15 @@ class Compare(Study):
             for name, cls in classes.items()
         ]  # fmt: skip
         yield Stage(_TRAINING, compare_cell, cells, VERSION, _RESULT)
+
+    def _variant(self) -> str:
+        """Return what is unusual about what agents learn in, in words; "" for nothing."""
+        parts = {
+            "logged documents only": self.documents == "shown",
+            f"{self.prior} prior": self.prior != PLAIN,
+            f"pessimism {self.pessimism}": bool(self.pessimism),
+        }
+        return ", ".join(name for name, there in parts.items() if there)
 
     def _settings(self, cls: type[Agent]) -> dict[str, Any]:
         settings = asdict(cls.Settings())
@@ -274,15 +287,18 @@ class Compare(Study):
         where = f"{fallen['agent']} inside {fallen['model']} on {fallen['user']}"
         figures["heat-map.png"] = "Gap and deployed value, agents by models", heat_map(rows)
         figures["parting.png"] = f"The largest fall: {where}", run_picture(fallen)
-        line = "largest fall of a deployed value while the promise rose: "
+        fall = "no deployed value fell while its promise rose"
+        if parting(fallen) > 0:
+            fall = "largest fall of a deployed value while the promise rose: "
+            fall += f"{parting(fallen):.3f} ({where})"
         return Report(
             "Agents trained inside click models", "Promised and deployed clicks per page.",
             {
-                "Summary": [summary_table(learned)] if learned else [],
+                "Summary": [summary_table(learned, self._variant())] if learned else [],
                 "Tables": [compare_table(rows, user) for user in users],
             }, figures,
             lines=[
                 *([delivered_line(learned)] if learned else ()),
-                f"{line}{parting(fallen):.3f} ({where})",
+                fall,
             ],
         )  # fmt: skip

@@ -43,15 +43,19 @@ _MARK = " ‡"
 _LEGEND = "‡: a deployment card warns of how this model predicts clicks by rank, in some seed"
 
 
-def summary_table(rows: Sequence[Row]) -> PlainTable:
-    """Return a row for each agent and for each model, over all others and all users."""
+def summary_table(rows: Sequence[Row], variant: str = "") -> PlainTable:
+    """Return a row for each agent and for each model, over all others and all users.
+
+    ``variant`` says what is unusual about the run, for the title.
+    """
     counts = [(len(distinct(rows, key)), key) for key in ("user", "seed")]
     over = " and ".join(f"{count} {key}{'s' if count > 1 else ''}" for count, key in counts)
     table = PlainTable(
-        f"Over {over}, clicks per page", "agent or model",
-        ["promised", "deployed", "gap", "lift", "at the log's value or above"],
-        "at the log's value or above: by the mean lift over seeds, of the agent's models and "
-        "users, or the model's agents and users.",
+        f"Over {over}, clicks per page{variant and f' ({variant})'}", "agent or model",
+        ["promised", "deployed", "gap", "mean |gap|", "lift", "at the log's value or above"],
+        "mean |gap|: |promised - deployed|, mean over all runs. at the log's value or above: by "
+        "the mean lift over seeds, of the agent's models and users, or the model's agents and "
+        "users.",
     )  # fmt: skip
     parts = {name: where(rows, agent=name) for name in distinct(rows, "agent")}
     parts |= {f"inside {name}": where(rows, model=name) for name in distinct(rows, "model")}
@@ -59,7 +63,9 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         lifts = _mean_lifts(part)
         values = [mean_of(part, key).mean for key in ("promised", "deployed", "gap")]
         table.add(name, [
-            *(f"{value:.3f}" for value in values), f"{mean_of(part, 'lift').mean:+.3f}",
+            *(f"{value:.3f}" for value in values),
+            f"{np.mean([abs(row['gap']) for row in part]):.3f}",
+            f"{mean_of(part, 'lift').mean:+.3f}",
             _count(lifts),
         ])  # fmt: skip
     return table
@@ -77,10 +83,10 @@ def delivered_line(rows: Sequence[Row]) -> str:
     quiet = {place for place, warnings in asked.items() if set(warnings) == {""}}
     every = _mean_lifts(rows)
     silent = _mean_lifts([row for row in rows if (row["user"], row["model"]) in quiet])
-    return (
-        f"mean lift at or above 0: {_count(every)} (agent, model, user), {_count(silent)} where "
-        "a deployment card has nothing to say against the model's clicks by rank"
-    )
+    told = f"mean lift at or above 0: {_count(every)} (agent, model, user)"
+    if not silent:
+        return told
+    return f"{told}, {_count(silent)} of those inside models that the card does not warn of (no ‡)"
 
 
 def _count(lifts: Sequence[float]) -> str:

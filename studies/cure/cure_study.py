@@ -194,7 +194,7 @@ class CureStudy(Study):
     log. Beside them stand policies that are learned from the log without a click model.
 
     Example:
-      clickgym cure --user CoCM-mismatch --logging BM25 --model UBM --seeds 3
+      clickgym cure --user CoCM-mismatch --model UBM --seeds 3 --cure none "exposure, careful"
     """
 
     users: tuple[str, ...] = setting(USERS, flag="user")

@@ -42,7 +42,7 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         ["promised", "deployed", "mean |gap|", "lift", "settings at or above the log",
          "above no cure", "least against no cure", "never shown", "told to deploy", "wrongly"],
         f"Each number of settings is out of {count} where no other is named, by means over seeds. "
-        "mean |gap|: of the settings' mean |promised - deployed| over seeds. least against no "
+        "mean |gap|: |promised - deployed|, mean over settings and seeds. least against no "
         "cure: the worst setting's deployed value as a change of the uncured one. never shown: "
         "share of slots with documents that the log never showed for the query. told to deploy: "
         "share of settings and seeds in which the deployment card says so; wrongly: share of these "
@@ -53,7 +53,8 @@ def summary_table(rows: Sequence[Row]) -> PlainTable:
         part = where(rows, cure=cure)
         lifts, deployed = setting_means(rows, cure, "lift"), setting_means(rows, cure, "deployed")
         changes = [deployed[place] / plain[place] - 1.0 for place in deployed]
-        label = cure if len(lifts) == count else f"{cure} ({len(lifts)} settings)"
+        some = f"{len(lifts)} setting{'s' if len(lifts) > 1 else ''}"
+        label = cure if len(lifts) == count else f"{cure} ({some})"
         told = where(part, verdict=DEPLOY)
         wrong = [row for row in told if row["lift"] < 0]
         table.add(label, [
@@ -148,7 +149,9 @@ def safe_table(rows: Sequence[Row], cured: Sequence[Row]) -> PlainTable:
     table = PlainTable(
         "Policies learned from the log without a click model, and those of models: mean lift over "
         "users, models and seeds, clicks per page", "policy",
-        [*(f"log by {logging}" for logging in loggings), "all", "worst of a seed", "coverage"],
+        [*(f"log by {logging}" for logging in loggings), "all", "least", "documents shown"],
+        "least: the least lift of any setting and seed. documents shown: the share of all "
+        "documents that are shown at least once.",
     )  # fmt: skip
     for source in (rows, cured):
         for name in distinct(source, "cure"):

@@ -124,7 +124,7 @@ def test_examples_in_help_name_options_that_there_are(capsys):
         examples = re.findall(r"^  clickgym (.+)$", help_of(words, capsys), re.MULTILINE)
         assert examples, words
         for example in examples:
-            error = refusal(example.split(), capsys)
+            error = refusal(shlex.split(example), capsys)
             assert error.endswith("unrecognized arguments: --patience=3\n"), (example, error)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from clickgym import agents, evaluation
 from clickgym.studies import Compare, compute_study
 from clickgym.studies.compare.comparison import CompareCell, compare_cell, warning_cell
@@ -99,4 +101,10 @@ def test_rows_that_end_at_the_logs_value_are_counted():
     assert texts["PPO"][-2:] == ["+0.025", "3 of 3"]
     assert texts["inside DBN"][-2:] == ["+0.000", "1 of 2"]
     line = delivered_line(rows)
-    assert "3 of 6 (agent, model, user), 1 of 2 where a deployment card has nothing" in line
+    assert "3 of 6 (agent, model, user), 1 of 2 of those inside models" in line
+
+
+def test_models_without_an_informed_prior_are_refused_beforehand():
+    study = Compare(("PPO",), ("PBM", "dCTR"), ("DBN",), world=SMALL_WORLD, prior="exposure")
+    with pytest.raises(ValueError, match=r"models must have an informed prior .*dCTR"):
+        study.check()
