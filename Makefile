@@ -24,9 +24,8 @@ $(READY): setup.cfg pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/clickgym demo
 
-# Three workers on two cores: many tests wait for processes that they start.
 test: $(READY)
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 3 --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist worksteal -m 'not slow'
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow || test $$? -eq 5  # 5: none is

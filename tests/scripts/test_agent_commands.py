@@ -188,6 +188,7 @@ class Lazy(agents.Agent):
 """
 
 
+@pytest.mark.slow
 def test_an_agent_of_ones_own_is_trained_and_compared(tmp_path):
     (tmp_path / "lazy_agent.py").write_text(OWN_AGENT)
     command = [str(Path(sys.executable).with_name("clickgym"))]

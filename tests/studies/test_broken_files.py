@@ -125,7 +125,17 @@ def without_times(rows):
     return [{key: row[key] for key in row if not key.endswith("seconds")} for row in rows]
 
 
-@pytest.fixture(scope="module", params=[name for name in SMALL if name != "learning"])
+LONG = ("card-calibration", "card-test")  # their cells are like those of others
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in SMALL
+        if name != "learning"
+    ],
+)
 def whole(request, tmp_path_factory):
     """A study, its folder and its rows."""
     folder = tmp_path_factory.mktemp(request.param) / "whole"

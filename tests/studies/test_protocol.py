@@ -161,6 +161,7 @@ def records(folder):
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in paths}
 
 
+@pytest.mark.slow
 def test_killed_three_times_it_ends_with_the_same_rows(undisturbed, tmp_path):
     folder, moments = tmp_path / "killed", random.Random(0)
     written = {}
